@@ -1,0 +1,1 @@
+"""Budgeted context: which code goes into a prompt, in which form and order, and why."""

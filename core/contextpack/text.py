@@ -1,0 +1,68 @@
+"""Lines and paths as text. Line numbers are 1-based and inclusive everywhere in the project."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# The line model of the Language Server Protocol: `\n`, `\r\n` and `\r` end a line, nothing else
+# does (`str.splitlines` also splits at form feeds and at U+2028).
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+
+# C0, DEL, C1, line and paragraph separators, and the characters that reorder text.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SHORT_ESCAPES = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lines:
+    """A range of lines of one text, 1-based, both ends included."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.start <= self.end:
+            raise ValueError(f"not a range of lines: {self.start}-{self.end}")
+
+    def __len__(self) -> int:
+        return self.end - self.start + 1
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, each with its ending, so that joining them gives the text back."""
+    return _LINE.findall(text)
+
+
+def merged(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
+    """The same lines as few ranges, in order; ranges that touch or overlap become one."""
+    result: list[Lines] = []
+    for lines in sorted(ranges):
+        if result and lines.start <= result[-1].end + 1:
+            if lines.end > result[-1].end:
+                result[-1] = Lines(result[-1].start, lines.end)
+        else:
+            result.append(lines)
+    return tuple(result)
+
+
+def display_path(path: str) -> str:
+    r"""A path as people and JSON see it: printable, without lone surrogates.
+
+    A byte that is not UTF-8 (a surrogate from `os.fsdecode`) becomes `\xe9`; control and
+    reordering characters become escapes. Two different paths may share a display form, so
+    nothing is looked up by it.
+    """
+    if path.isascii() and path.isprintable():
+        return path
+    for char, escape in _SHORT_ESCAPES:
+        path = path.replace(char, escape)
+    return _UNPRINTABLE.sub(_escape, path)
+
+
+def _escape(match: re.Match[str]) -> str:
+    point = ord(match[0])
+    if 0xDC80 <= point <= 0xDCFF:  # What `surrogateescape` makes of the byte `point - 0xDC00`.
+        return f"\\x{point - 0xDC00:02x}"
+    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}"

@@ -1,0 +1,1 @@
+"""The shell around `contextpack`: disk, git, command line."""

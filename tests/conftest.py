@@ -1,0 +1,30 @@
+"""Options, profiles and fixtures that all tests share."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deterministic and without a clock when CI is set: machines are noisy, and a red run must be
+# the same red run again.
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.register_profile(
+    "dev", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite golden outputs in place, and fail the run naming what changed",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-golden") and os.environ.get("CI"):
+        raise pytest.UsageError("--update-golden is refused when CI is set")
