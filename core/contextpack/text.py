@@ -10,8 +10,11 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 # C0, DEL, C1, line and paragraph separators, and the characters that reorder text.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+# Of these, a terminal takes tabs and line ends well.
+_RISKY = re.compile(rf"\r(?!\n)|(?![\t\r\n]){_UNPRINTABLE.pattern}")
+_BIDI_CONTROL = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SHORT_ESCAPES = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 
 
@@ -59,6 +62,24 @@ def display_path(path: str) -> str:
     for char, escape in _SHORT_ESCAPES:
         path = path.replace(char, escape)
     return _UNPRINTABLE.sub(_escape, path)
+
+
+def has_bidi_controls(text: str) -> bool:
+    """Whether some character embeds, overrides or isolates a direction of reading.
+
+    These can show code in another order than it runs in ("Trojan Source", CVE-2021-42574).
+    The plain marks of right-to-left prose are not meant.
+    """
+    return not text.isascii() and _BIDI_CONTROL.search(text) is not None
+
+
+def terminal_safe(text: str) -> str:
+    r"""A text for a terminal: tabs and line ends stay, other control characters are escapes.
+
+    So are characters that reorder text, and lone surrogates. A `\r` by itself is escaped too:
+    it lets a line overwrite itself.
+    """
+    return _RISKY.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,0 +1,252 @@
+"""A plan and the texts that it asked for to a pack: the bundle and the account of its making.
+
+How it works: the strategy orders the candidates (`select` drops near-duplicates and chooses by
+stored text costs); then each is put on the shelf at its exact rendered cost, the chosen ones
+first and the others after them for as long as there is room; the rest of the room gets the
+start of the best that did not fit; at last the whole is rendered, counted, and given back from
+until it fits. The count of the rendered text is the only one that the budget believes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from contextpack.ledger import Account, Item, items, ledger, ledger_counts
+from contextpack.model import Detail, LedgerEntry, Path, Style, TokenCounter
+from contextpack.plan import Candidate, Plan
+from contextpack.render import render
+from contextpack.request import Order, Request
+from contextpack.select import ScoredChunk, pack, u_shaped
+from contextpack.shelf import (
+    MIN_CUT_TOKENS,
+    Desk,
+    Shelf,
+    empty_shelf,
+    with_cut,
+    with_lines,
+    with_outline,
+    without_last,
+)
+from contextpack.snapshot import Snapshot
+from contextpack.text import Lines, split_lines
+
+# What a range costs beyond its text: its numbers, the mark of the gap, its share of the path
+# line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
+RANGE_TOKENS = 8
+
+# So many candidates in a row that did not fit end the filling: what is left is too small.
+MAX_MISSES = 200
+
+# So many of the best that did not fit are tried for a cut.
+MAX_CUT_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the strategy says of the candidates."""
+
+    order: tuple[Candidate, ...]
+    """Near-duplicates are out; the chosen ones come first."""
+    duplicates: Mapping[Candidate, tuple[Path, float]]
+    """Each near-duplicate with the path of the better one and their similarity."""
+    diversity: float
+    optimality_gap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The answer to a request."""
+
+    text: str
+    tokens: int
+    """Of `text`, by the request's counter."""
+    items: tuple[Item, ...]
+    """In the order of `text`."""
+    ledger: tuple[LedgerEntry, ...]
+    """Every candidate once: what is in, in order of `items`, then the rest, best first."""
+    ledger_counts: Mapping[str, int]
+    diversity: float
+    """Of the strategy's choice, from 0 (all alike) to 1."""
+    optimality_gap: float | None
+    """How much better than the knapsack's choice the optimum could be; None without one."""
+    unknown_words: tuple[str, ...]
+    is_fallback: bool
+
+
+def finish(
+    plan: Plan,
+    snapshot: Snapshot,
+    texts: Mapping[Path, str],
+    *,
+    count: TokenCounter,
+    limit: int,
+    times: Mapping[Path, float] | None = None,
+) -> Pack:
+    """The pack of a plan. `limit` is how many tokens, by `count`, the text may have.
+
+    `times` are seconds since the epoch for the chronological ordering; a file without one
+    stands last.
+    """
+    request = plan.request
+    desk = Desk(
+        texts={path: tuple(split_lines(text)) for path, text in texts.items()},
+        languages={path: snapshot.sources[path].facts.language for path in texts},
+        style=_style(request),
+        count=count,
+        limit=limit,
+    )
+    shelf = empty_shelf(desk)
+    fits_frame = shelf.tokens <= limit
+    choice = _choice(plan, desk, max(1, limit - shelf.tokens))
+    if fits_frame:
+        shelf = _forced(shelf, plan, snapshot, desk)
+        shelf = _filled(shelf, plan, choice, desk)
+    shelf, text = _rendered(shelf, request, times or {}, desk)
+    account = Account(
+        ranking=plan.ranking,
+        shelf=shelf,
+        forced=frozenset(item.path for item in plan.forced),
+        considered=frozenset(candidate.path for candidate in plan.candidates),
+        duplicates=_repeated(plan, choice),
+        is_capped=plan.n_beyond > 0,
+    )
+    shown = items(account, _ordered(shelf, request, times or {}))
+    entries = ledger(account, snapshot, shown)
+    return Pack(
+        text=text,
+        tokens=count(text) if text else 0,
+        items=shown,
+        ledger=entries,
+        ledger_counts=ledger_counts(entries),
+        diversity=choice.diversity,
+        optimality_gap=choice.optimality_gap,
+        unknown_words=plan.ranking.unknown_words,
+        is_fallback=plan.ranking.is_fallback,
+    )
+
+
+def _style(request: Request) -> Style:
+    return Style(
+        format=request.text_format,
+        task=request.query if request.task else None,
+        tree=request.tree,
+        line_numbers=request.line_numbers,
+    )
+
+
+def _choice(plan: Plan, desk: Desk, budget: int) -> Choice:
+    request = plan.request
+    forced = {item.path for item in plan.forced}
+    by_id = {
+        str(number): candidate
+        for number, candidate in enumerate(plan.candidates)
+        if candidate.path not in forced
+    }
+    result = pack(
+        [
+            ScoredChunk(
+                id=number,
+                content=(text := _text(candidate, desk)),
+                score=candidate.score,
+                tokens=desk.count(text),
+                metadata={"group": candidate.path.rpartition("/")[0]},
+            )
+            for number, candidate in by_id.items()
+        ],
+        budget=budget,
+        strategy=request.strategy,
+        mmr_lambda=request.mmr_lambda,
+        redundancy_threshold=request.dedup,
+        chunk_overhead_tokens=RANGE_TOKENS,
+        token_counter=desk.count,
+    )
+    chosen = [by_id[chunk.id] for chunk in result.chunks]
+    duplicates = {
+        by_id[left_out.id]: (by_id[left_out.redundant_with].path, left_out.similarity or 0.0)
+        for left_out in result.report.excluded
+        if left_out.redundant_with is not None
+    }
+    known = {*chosen, *duplicates}
+    others = [candidate for candidate in by_id.values() if candidate not in known]
+    return Choice(
+        order=(*chosen, *others),
+        duplicates=duplicates,
+        diversity=result.report.diversity,
+        optimality_gap=result.report.optimality_gap,
+    )
+
+
+def _repeated(plan: Plan, choice: Choice) -> dict[Path, tuple[Path, float]]:
+    """The files whose best candidate is a near-duplicate of another file's."""
+    best: dict[Path, Candidate] = {}
+    for candidate in plan.candidates:
+        best.setdefault(candidate.path, candidate)
+    return {
+        path: choice.duplicates[candidate]
+        for path, candidate in best.items()
+        if candidate in choice.duplicates and choice.duplicates[candidate][0] != path
+    }
+
+
+def _text(candidate: Candidate, desk: Desk) -> str:
+    lines = desk.texts[candidate.path]
+    return "".join(lines[candidate.lines.start - 1 : candidate.lines.end])
+
+
+def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
+    """The shelf with what the request demands, cut where it does not fit whole."""
+    for item in plan.forced:
+        whole = Lines(1, max(1, len(desk.texts[item.path])))
+        if item.detail is Detail.OUTLINE:
+            signatures = [s.signature for s in snapshot.sources[item.path].facts.symbols]
+            added = with_outline(shelf, item.path, signatures, desk)
+        else:
+            added = with_lines(shelf, item.path, whole, desk) or with_cut(
+                shelf, item.path, whole, plan.request.truncate, desk
+            )
+        shelf = added or shelf
+    return shelf
+
+
+def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
+    missed: list[Candidate] = []
+    for candidate in choice.order:
+        added = with_lines(shelf, candidate.path, candidate.lines, desk)
+        if added is not None:
+            shelf = added
+        else:
+            missed.append(candidate)
+            if len(missed) > MAX_MISSES:
+                break
+    for candidate in missed[:MAX_CUT_TRIES]:
+        if desk.limit - shelf.tokens < MIN_CUT_TOKENS:
+            break
+        cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
+        shelf = cut or shelf
+    return shelf
+
+
+def _rendered(
+    shelf: Shelf, request: Request, times: Mapping[Path, float], desk: Desk
+) -> tuple[Shelf, str]:
+    """The shelf and its text; whatever joined text costs beyond its parts is given back."""
+    while shelf.pieces:
+        order = _ordered(shelf, request, times)
+        text = render([shelf.pieces[path] for path in order], desk.style)
+        if desk.count(text) <= desk.limit:
+            return shelf, text
+        shelf = without_last(shelf, desk)
+    return shelf, ""
+
+
+def _ordered(shelf: Shelf, request: Request, times: Mapping[Path, float]) -> list[Path]:
+    """The chosen files in the order of the text. Choice order is rank order."""
+    chosen = list(shelf.pieces)
+    match request.ordering:
+        case Order.NATURAL:
+            return chosen
+        case Order.U_SHAPED:
+            return u_shaped(chosen)
+        case Order.CHRONOLOGICAL:
+            return sorted(chosen, key=lambda path: (path not in times, times.get(path, 0.0)))
+        case Order.PATH:
+            return sorted(chosen)

@@ -1,0 +1,53 @@
+"""What role a file plays, by its path: product code, a test, documentation, an example ..."""
+
+import re
+from enum import StrEnum
+
+from contextpack.model import Path
+
+
+class Kind(StrEnum):
+    """The role of a file in its workspace."""
+
+    SOURCE = "source"
+    TEST = "test"
+    DOCUMENT = "document"
+    EXAMPLE = "example"
+    TOOLING = "tooling"
+    """Benchmarks, scripts, continuous integration."""
+    VENDORED = "vendored"
+    DATA = "data"
+    """Configuration, markup, styles."""
+
+
+_DIRECTORIES = (
+    (Kind.VENDORED, frozenset({"vendor", "vendors", "vendored", "_vendor", "third_party", "node_modules", "extern", "legacy", "deprecated"})),
+    (Kind.TEST, frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "__mocks__", "__snapshots__", "fixtures", "testdata", "test-dts", "playground"})),
+    (Kind.EXAMPLE, frozenset({"example", "examples", "demo", "demos", "sample", "samples", "tutorial", "tutorials"})),
+    (Kind.DOCUMENT, frozenset({"doc", "docs", "documentation", "website", "changelog", "changelogs", "blog"})),
+    (Kind.TOOLING, frozenset({"bench", "benches", "benchmark", "benchmarks", "script", "scripts", ".github", "ci", "tools"})),
+)  # fmt: skip
+_TEST_NAME = re.compile(
+    r"^(?:test_.*|tests?|conftest|.*[._-](?:test|tests|spec|e2e|bench|test-d)|.*Tests?)$"
+)
+_DOCUMENT_SUFFIXES = (".md", ".mdx", ".rst", ".txt", ".adoc")
+_DATA_SUFFIXES = (
+    ".json", ".jsonc", ".json5", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".xml", ".svg", ".csv",
+    ".html", ".htm", ".css", ".scss", ".less", ".po", ".pot", ".lock", ".snap", ".conf",
+)  # fmt: skip
+
+
+def kind_of(path: Path) -> Kind:
+    """The role of a file. Its directories decide first, then its name, then its suffix."""
+    *directories, name = path.split("/")
+    lowered = [directory.lower() for directory in directories]
+    for kind, names in _DIRECTORIES:
+        if any(directory in names for directory in lowered):
+            return kind
+    if _TEST_NAME.match(name.rpartition(".")[0] or name):
+        return Kind.TEST
+    if name.lower().endswith(_DOCUMENT_SUFFIXES):
+        return Kind.DOCUMENT
+    if name.lower().endswith(_DATA_SUFFIXES):
+        return Kind.DATA
+    return Kind.SOURCE

@@ -1,0 +1,124 @@
+"""What each language's text says: imports, definitions, and chunks worth showing.
+
+The table below is the list of languages. One without a grammar gets plain chunks; a grammar
+that fails costs imports and symbols, never the file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from contextpack.languages import javascript, plain, python, tree
+from contextpack.languages.tree import Grammar, Outline
+
+__all__ = [
+    "GRAMMAR_SOURCES",
+    "LANGUAGES",
+    "Grammar",
+    "Language",
+    "Outline",
+    "language_of",
+    "outline",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: its name, which is also its Markdown fence tag, and how files are told."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Lower case, with the dot."""
+    file_names: tuple[str, ...] = ()
+    """Whole file names, for files without a telling suffix."""
+
+
+LANGUAGES = (
+    Language("python", (".py", ".pyi", ".pyw", ".pyx"), ("SConstruct", "SConscript")),
+    Language("javascript", (".js", ".mjs", ".cjs")),
+    Language("jsx", (".jsx",)),
+    Language("typescript", (".ts", ".mts", ".cts")),
+    Language("tsx", (".tsx",)),
+    Language("vue", (".vue",)),
+    Language("svelte", (".svelte",)),
+    Language("astro", (".astro",)),
+    Language("go", (".go",)),
+    Language("rust", (".rs",)),
+    Language("java", (".java",)),
+    Language("kotlin", (".kt", ".kts")),
+    Language("scala", (".scala", ".sc")),
+    Language("c", (".c", ".h")),
+    Language("cpp", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp")),
+    Language("csharp", (".cs",)),
+    Language("swift", (".swift",)),
+    Language("ruby", (".rb", ".rake", ".gemspec"), ("Gemfile", "Rakefile")),
+    Language("php", (".php",)),
+    Language("perl", (".pl", ".pm")),
+    Language("lua", (".lua",)),
+    Language("elixir", (".ex", ".exs")),
+    Language("erlang", (".erl", ".hrl")),
+    Language("haskell", (".hs",)),
+    Language("ocaml", (".ml", ".mli")),
+    Language("r", (".r",)),
+    Language("julia", (".jl",)),
+    Language("dart", (".dart",)),
+    Language("zig", (".zig",)),
+    Language("bash", (".sh", ".bash", ".zsh")),
+    Language("powershell", (".ps1", ".psm1")),
+    Language("sql", (".sql",)),
+    Language("graphql", (".graphql", ".gql")),
+    Language("protobuf", (".proto",)),
+    Language("html", (".html", ".htm", ".xhtml")),
+    Language("xml", (".xml", ".xsd", ".xsl", ".svg")),
+    Language("css", (".css",)),
+    Language("scss", (".scss", ".sass")),
+    Language("less", (".less",)),
+    Language("json", (".json", ".jsonc", ".json5")),
+    Language("toml", (".toml",)),
+    Language("yaml", (".yaml", ".yml")),
+    Language("ini", (".ini", ".cfg")),
+    Language("markdown", (".md", ".markdown", ".mdx")),
+    Language("rst", (".rst",)),
+    Language("dockerfile", (".dockerfile",), ("Dockerfile",)),
+    Language("makefile", (".mk",), ("Makefile", "GNUmakefile", "makefile")),
+    Language("cmake", (".cmake",), ("CMakeLists.txt",)),
+    Language("diff", (".diff", ".patch")),
+)
+
+# Which query text a grammar is compiled with, by the name of the language.
+GRAMMAR_SOURCES: tuple[tuple[str, str], ...] = (
+    ("python", python.QUERY),
+    ("javascript", javascript.QUERY),
+    ("jsx", javascript.QUERY),
+    ("typescript", javascript.TYPESCRIPT_QUERY),
+    ("tsx", javascript.TYPESCRIPT_QUERY),
+)
+
+_BY_SUFFIX = tuple(
+    (suffix, language.name) for language in LANGUAGES for suffix in language.suffixes
+)
+_BY_NAME = tuple(
+    (name, language.name) for language in LANGUAGES for name in language.file_names
+)
+
+
+def language_of(path: str) -> str:
+    """The name of a file's language by its path; empty when no language is known for it."""
+    name = path.rpartition("/")[2]
+    for known, language in _BY_NAME:
+        if name == known:
+            return language
+    lowered = name.lower()
+    for suffix, language in _BY_SUFFIX:
+        if lowered.endswith(suffix):
+            return language
+    return ""
+
+
+def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outline:
+    """The imports, symbols and chunks of a text. Total: any text has an outline."""
+    grammar = grammars.get(language)
+    if grammar is None:
+        return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=())
+    if language == "python":
+        return tree.outline(text, grammar, python.imports)
+    return tree.outline(text, grammar, javascript.imports)

@@ -1,0 +1,68 @@
+"""What a task in words asks for: weighted terms, files that it names, what it does not mean."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from contextpack.terms import STOP_WORDS, parts, terms, words
+
+# A path or a file name, with an optional line: `src/app.py`, `app.py:12`, `File "a.py", line 3`.
+_PATH = re.compile(
+    r"(?<![\w/.\\-])((?:[A-Za-z]:)?[/\\]?(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9})(?:\"?, line (\d+)|:(\d+))?"
+)
+
+# A word that only code is written like: `parseHTML`, `user_id`, `HTTP2`.
+_CODE_WORD = re.compile(r"[a-z][A-Z]|\w_\w|[A-Z]{2,}[a-z]")
+
+# Code in a query is copied, prose is chosen: an identifier says twice as much.
+CODE_WEIGHT = 2.0
+
+# A term that the query repeats counts once more and not again (long issues repeat themselves).
+MAX_REPEATS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file that the query names, by a path or the end of one, and a line in it or None."""
+
+    path: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An analysed query."""
+
+    weights: Mapping[str, float]
+    """The weight of each term to look for, in order of first use."""
+    words: Mapping[str, tuple[str, ...]]
+    """The terms of each word of the query that is looked for, as it is written."""
+    mentions: tuple[Mention, ...]
+
+    def asks_for(self, *subjects: str) -> bool:
+        """Whether one of these terms is in the query."""
+        return any(subject in self.weights for subject in subjects)
+
+
+def question(query: str) -> Question:
+    """The query, analysed. Without a word that can be looked for, `weights` is empty."""
+    found = words(query)
+    meant = [word for word in found if word.lower() not in STOP_WORDS] or found
+    weights: dict[str, float] = {}
+    repeats: dict[str, int] = {}
+    by_word: dict[str, tuple[str, ...]] = {}
+    for word in meant:
+        is_code = _CODE_WORD.search(word) is not None and len(parts(word)) > 1
+        by_word[word] = terms(word)
+        for term in by_word[word]:
+            repeats[term] = repeats.get(term, 0) + 1
+            if repeats[term] <= MAX_REPEATS and not (len(term) == 1 and term.isascii()):
+                weights[term] = weights.get(term, 0.0) + (CODE_WEIGHT if is_code else 1.0)
+    mentions = tuple(
+        dict.fromkeys(
+            Mention(path.replace("\\", "/"), int(line) if (line := first or second) else None)
+            for path, first, second in _PATH.findall(query)
+        )
+    )
+    return Question(MappingProxyType(weights), MappingProxyType(by_word), mentions)

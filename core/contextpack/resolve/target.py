@@ -1,0 +1,24 @@
+"""Where an import leads: to files of the workspace, or out of it for a stated reason."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from contextpack.model import Path
+
+
+class External(StrEnum):
+    """Why an import has no target in the workspace."""
+
+    STANDARD_LIBRARY = "standard-library"
+    PACKAGE = "package"
+    ASSET = "asset"
+    """A file of the workspace that is no code: a style sheet, a picture, data."""
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The files that an import names, in order of use, or why there are none."""
+
+    targets: tuple[Path, ...] = ()
+    external: External | None = None

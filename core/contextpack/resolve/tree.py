@@ -1,0 +1,35 @@
+"""What is in a workspace, as resolution needs it: paths, and the texts of configuration files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from contextpack.model import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What resolution may know of a workspace and of the languages' installations."""
+
+    paths: frozenset[Path]
+    configs: Mapping[Path, str]
+    """The texts of its configuration files (`tsconfig.json` ...), by path."""
+    standard_library: frozenset[str]
+    """The top-level modules of Python's standard library."""
+
+
+def parent(path: Path) -> Path:
+    """The directory of a path; the root is the empty string."""
+    return path.rpartition("/")[0]
+
+
+def joined(directory: Path, relative: str) -> Path | None:
+    """A relative specifier from a directory, normalised; None when it leaves the root."""
+    parts = directory.split("/") if directory else []
+    for part in relative.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)

@@ -1,0 +1,211 @@
+"""What stands in a bundle so far, at its exact cost. Knows nothing of scores.
+
+Every step renders the changed file's part and counts it: a cost is never added up from
+stored counts. A shelf is a value; what does not fit leaves the old one standing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from contextpack.model import Detail, Path, Piece, Section, Style, TokenCounter
+from contextpack.render import footer, header, render_piece
+from contextpack.request import Cut
+from contextpack.text import Lines, merged
+from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, tail_lines
+
+# Two chosen ranges with so few lines between them become one: the mark of a gap costs as much
+# as a short line does, and as several blank ones.
+MAX_JOINED_GAP = 1
+MAX_JOINED_BLANKS = 3
+
+# A rest of fewer tokens than this says nothing that its path line would not.
+MIN_CUT_TOKENS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What filling needs and does not change: the texts, the style, the counter, the limit."""
+
+    texts: Mapping[Path, tuple[str, ...]]
+    """The lines of each file, with their endings."""
+    languages: Mapping[Path, str]
+    style: Style
+    count: TokenCounter
+    limit: int
+    """How many tokens the rendered text may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The pieces chosen so far, in order of choice, each with the cost of its rendered part."""
+
+    pieces: Mapping[Path, Piece]
+    costs: Mapping[Path, int]
+    frame: int
+    """The cost of what stands above and below the pieces."""
+
+    @property
+    def tokens(self) -> int:
+        """The cost of the whole, part by part."""
+        return self.frame + sum(self.costs.values())
+
+
+def empty_shelf(desk: Desk) -> Shelf:
+    """A shelf with nothing on it."""
+    return Shelf(MappingProxyType({}), MappingProxyType({}), _frame((), desk))
+
+
+def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | None:
+    """The shelf with more lines of a file on it, or None when they do not fit."""
+    old = shelf.pieces.get(path)
+    chosen = [section.lines for section in old.sections if section.lines] if old else []
+    ranges = _tidied([*chosen, lines], desk.texts[path])
+    return _with_piece(shelf, piece_of(path, ranges, desk), desk) if ranges else None
+
+
+def with_outline(
+    shelf: Shelf, path: Path, signatures: Sequence[Lines], desk: Desk
+) -> Shelf | None:
+    """The shelf with a file's signatures on it, or None when they do not fit."""
+    piece = piece_of(path, merged(signatures), desk)
+    return _with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
+
+
+def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Shelf | None:
+    """The shelf with as much of these lines as fits, or None when less than a line's worth does.
+
+    Whole lines where one fits, else whole graphemes of the first or last line.
+    """
+    old = shelf.pieces.get(path)
+    chosen = [section.lines for section in old.sections if section.lines] if old else []
+    room = desk.limit - shelf.tokens
+    if old is None:
+        room -= desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
+    while room >= MIN_CUT_TOKENS:
+        kept = _kept(lines, desk.texts[path], room, cut, desk.count)
+        if not kept:
+            break
+        ranges = _tidied([*chosen, *kept], desk.texts[path])
+        piece = piece_of(path, ranges, desk)
+        if not chosen:
+            piece = replace(piece, detail=Detail.TRUNCATED)
+        if (result := _with_piece(shelf, piece, desk)) is not None:
+            return result
+        room -= max(1, room // 16)
+    if old is not None:
+        return None
+    return _with_part_of_line(shelf, path, lines, cut, desk)
+
+
+def without_last(shelf: Shelf, desk: Desk) -> Shelf:
+    """The shelf without the file that was chosen last."""
+    last = list(shelf.pieces)[-1]
+    pieces = {path: piece for path, piece in shelf.pieces.items() if path != last}
+    costs = {path: cost for path, cost in shelf.costs.items() if path != last}
+    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), _frame(tuple(pieces), desk))
+
+
+def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
+    """The piece that shows these ranges of a file, which do not touch one another."""
+    lines = desk.texts[path]
+    whole = len(ranges) == 1 and ranges[0] == Lines(1, max(1, len(lines)))
+    return Piece(
+        path=path,
+        language=desk.languages[path],
+        detail=Detail.WHOLE if whole else Detail.CHUNKS,
+        sections=tuple(
+            Section(span, "".join(lines[span.start - 1 : span.end])) for span in ranges
+        ),
+        n_lines=len(lines),
+    )
+
+
+def _with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
+    pieces = {**shelf.pieces, piece.path: piece}
+    costs = {**shelf.costs, piece.path: desk.count(render_piece(piece, desk.style))}
+    frame = _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame
+    result = Shelf(MappingProxyType(pieces), MappingProxyType(costs), frame)
+    return result if result.tokens <= desk.limit else None
+
+
+def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
+    return desk.count(header(paths, desk.style)) + desk.count(footer(desk.style))
+
+
+def _tidied(ranges: Sequence[Lines], lines: Sequence[str]) -> tuple[Lines, ...]:
+    """Ranges without blank lines at their ends, short gaps between them closed.
+
+    Where all that is missing of the file is blank, the file is whole.
+    """
+    closed: list[Lines] = []
+    for span in merged(ranges):
+        gap = lines[closed[-1].end : span.start - 1] if closed else ()
+        is_blank = len(gap) <= MAX_JOINED_BLANKS and not any(line.strip() for line in gap)
+        if closed and (is_blank or len(gap) <= MAX_JOINED_GAP):
+            closed[-1] = Lines(closed[-1].start, span.end)
+        else:
+            closed.append(span)
+    trimmed = [trim for span in closed if (trim := _trimmed(span, lines)) is not None]
+    if len(trimmed) == 1:
+        before, after = lines[: trimmed[0].start - 1], lines[trimmed[0].end :]
+        if not any(line.strip() for line in (*before, *after)):
+            return (Lines(1, max(1, len(lines))),)
+    return tuple(trimmed)
+
+
+def _trimmed(span: Lines, lines: Sequence[str]) -> Lines | None:
+    start, end = span.start, min(span.end, len(lines))
+    while start <= end and not lines[start - 1].strip():
+        start += 1
+    while end >= start and not lines[end - 1].strip():
+        end -= 1
+    return Lines(start, end) if start <= end else None
+
+
+def _kept(
+    lines: Lines, text: Sequence[str], room: int, cut: Cut, count: TokenCounter
+) -> list[Lines]:
+    """Which of these lines stay when only so many tokens are left."""
+    shown = text[lines.start - 1 : lines.end]
+    if cut is Cut.SUMMARY:
+        n_tail = tail_lines(shown, room // 2, count)
+        n_head = head_lines(shown, room - room // 2, count)
+    else:
+        n_head = head_lines(shown, room, count) if cut is Cut.HEAD else 0
+        n_tail = tail_lines(shown, room, count) if cut is Cut.TAIL else 0
+    kept = []
+    if n_head:
+        kept.append(Lines(lines.start, lines.start + n_head - 1))
+    if n_tail:
+        kept.append(Lines(lines.end - n_tail + 1, lines.end))
+    return kept
+
+
+def _cut_piece(path: Path, sections: tuple[Section, ...], desk: Desk) -> Piece:
+    return Piece(path, desk.languages[path], Detail.TRUNCATED, sections, len(desk.texts[path]))
+
+
+def _with_part_of_line(
+    shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk
+) -> Shelf | None:
+    """The shelf with a part of one long line, where not even one whole line fits."""
+    shown = [line for line in desk.texts[path][lines.start - 1 : lines.end] if line.strip()]
+    if not shown:
+        return None
+    line = (shown[-1] if cut is Cut.TAIL else shown[0]).rstrip("\r\n")
+    part = grapheme_suffix if cut is Cut.TAIL else grapheme_prefix
+    room = (
+        desk.limit
+        - shelf.tokens
+        - desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
+    )
+    while room >= MIN_CUT_TOKENS:
+        text = part(line, room, desk.count)
+        if not text.strip():
+            return None
+        piece = _cut_piece(path, (Section(None, text),), desk)
+        if (result := _with_piece(shelf, piece, desk)) is not None:
+            return result
+        room -= max(1, room // 16)
+    return None

@@ -1,0 +1,82 @@
+"""The one analyser of identifiers and words, used for queries and for files alike."""
+
+import regex
+
+# A run of letters, digits, marks and underscores of any script. `$` is part of JS names but
+# never tells two of them apart.
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
+
+# The parts of an identifier: an acronym before a capitalised word (`HTML` in `HTMLResponse`),
+# a capitalised or lower-case word, a run of letters without case (CJK and others), a number.
+_PART = regex.compile(
+    r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lo}\p{Lm}\p{M}]+|\p{Lt}\p{Ll}*|\p{N}+"
+)
+
+# Longer "words" are data (base64, hashes): no query names them.
+MAX_WORD_CHARS = 64
+
+# Words that say nothing about where to look. They are dropped from queries only: in files they
+# cost a posting, and an identifier may consist of them.
+STOP_WORDS = frozenset((
+    "a", "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at",
+    "be", "because", "been", "before", "being", "both", "but", "by", "can", "cannot", "could",
+    "did", "do", "does", "doing", "don", "done", "down", "during", "each", "either", "else",
+    "even", "ever", "every", "few", "for", "from", "further", "get", "gets", "getting",
+    "give", "given", "go", "goes", "got", "had", "has", "have", "having", "he", "her", "here",
+    "him", "his", "how", "i", "if", "in", "into", "is", "isn", "it", "its", "itself", "just",
+    "know", "let", "like", "ll", "made", "make", "makes", "may", "me", "might", "more",
+    "most", "much", "must", "my", "need", "needs", "no", "nor", "not", "now", "of", "off",
+    "on", "once", "one", "only", "or", "other", "our", "out", "over", "own", "please",
+    "rather", "re", "same", "say", "see", "seem", "seems", "she", "should", "since", "so",
+    "some", "somehow", "something", "still", "such", "sure", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "thing", "things", "this", "those", "through",
+    "thus", "to", "too", "try", "trying", "under", "until", "up", "upon", "us", "use", "used",
+    "uses", "using", "ve", "very", "want", "wants", "was", "wasn", "way", "we", "well",
+    "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "why",
+    "will", "with", "within", "without", "won", "would", "yes", "yet", "you", "your",
+))  # fmt: skip
+
+# Endings that a light stemmer removes, longest first, each with the least length of the rest.
+_ENDINGS = (("ing", 3), ("ies", 3), ("ed", 3), ("es", 3), ("s", 3))
+
+
+def words(text: str) -> list[str]:
+    """The words and identifiers of a text, as they are written, in order."""
+    return _WORD.findall(text)
+
+
+def stem(part: str) -> str:
+    """A lower-case word without its commonest English endings; other words stay as they are.
+
+    Light on purpose: `parsing`, `parsed`, `parses` and `parse` meet, `class` and `bus` stay.
+    """
+    if not part.isascii() or len(part) < 4 or part.endswith(("ss", "us", "is")):
+        return part
+    for ending, rest in _ENDINGS:
+        if part.endswith(ending) and len(part) - len(ending) >= rest:
+            part = part[: -len(ending)]
+            # `running` gives `runn`, `stopped` gives `stopp`: undo the doubling, but keep `call`.
+            if ending in ("ing", "ed") and part[-1] == part[-2] and part[-1] not in "lsz":
+                part = part[:-1]
+            break
+    return part[:-1] if len(part) > 3 and part[-1] in "ey" else part
+
+
+def parts(word: str) -> list[str]:
+    """The lower-case parts of an identifier: `parseHTMLResponse2` gives parse, html, response, 2."""
+    return [part.lower() for part in _PART.findall(word)]
+
+
+def terms(word: str) -> tuple[str, ...]:
+    """What a word is found by: the stems of its parts and, if it has several, the whole.
+
+    The whole is lower-case, without separators and unstemmed, so that `get_user` and `getUser`
+    are one. A part of one letter counts only when it is the whole word.
+    """
+    if len(word) > MAX_WORD_CHARS:
+        return ()
+    split = parts(word)
+    if len(split) == 1:
+        return (stem(split[0]),)
+    kept = [stem(part) for part in split if len(part) > 1 or not part.isascii()]
+    return (*kept, "".join(split)) if split else ()

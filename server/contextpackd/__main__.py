@@ -1,0 +1,5 @@
+"""`python -m contextpackd`: the command line."""
+
+from contextpackd.cli import main
+
+main()

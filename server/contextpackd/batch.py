@@ -1,0 +1,80 @@
+"""Questions as JSON lines, answers as JSON lines: one process that stays warm."""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from contextpack.errors import PackError
+from contextpackd.disk import check_root
+from contextpackd.errors import DaemonError, OptionProblem
+from contextpackd.grammars import Grammars, grammars
+from contextpackd.options import request_from_json
+from contextpackd.queries import answer
+from contextpackd.wire import Json, answer_json, error_json
+from contextpackd.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+# Workspaces that are kept warm; the one that was asked longest ago goes first. A root of 3 000
+# files holds about 60 MB.
+MAX_WORKSPACES = 8
+
+_FIELDS = frozenset({"root", "force"})
+"""The fields of a line that are not the request's."""
+
+
+def answers(lines: Iterable[str], *, force: bool) -> Iterator[str]:
+    """The answer to each line that is not blank, as a line of JSON without its end."""
+    workspaces: dict[Path, Workspace] = {}
+    compiled = grammars()
+    for line in lines:
+        if line.strip():
+            document = _answered(line, workspaces, compiled, force=force)
+            yield json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _answered(
+    line: str, workspaces: dict[Path, Workspace], compiled: Grammars, *, force: bool
+) -> Json:
+    try:
+        document = json.loads(line)
+        if not isinstance(document, dict):
+            return error_json("INVALID_LINE", "a line must be a JSON object")
+        workspace = _workspace(document, workspaces, compiled, force=force)
+        request = request_from_json(document, other=_FIELDS)
+        return answer_json(answer(workspace, request, lambda _done, _total: None))
+    except ValueError as error:
+        return error_json("INVALID_LINE", f"a line must be a JSON object: {error}")
+    except OptionProblem as error:
+        return error_json("INVALID_OPTION", str(error), {"option": error.option})
+    except DaemonError as error:
+        return error_json(_code(error), str(error))
+    except PackError as error:
+        return error_json(error.code.value, error.message)
+    except Exception as error:
+        log.exception("a line failed")
+        return error_json("INTERNAL", f"internal error: {error!r}; the traceback is on stderr")
+
+
+def _workspace(
+    document: Mapping[str, object],
+    workspaces: dict[Path, Workspace],
+    compiled: Grammars,
+    *,
+    force: bool,
+) -> Workspace:
+    root = document.get("root")
+    if not isinstance(root, str):
+        raise OptionProblem("root", "must be the path of a directory", root)
+    file = check_root(Path(root), force=force or document.get("force") is True)
+    workspace = workspaces.pop(file, None) or Workspace(file, compiled)
+    workspaces[file] = workspace
+    while len(workspaces) > MAX_WORKSPACES:
+        del workspaces[next(iter(workspaces))]
+    return workspace
+
+
+def _code(error: DaemonError) -> str:
+    words = [f"_{char}" if char.isupper() else char for char in type(error).__name__]
+    return "".join(words).strip("_").upper()

@@ -1,0 +1,349 @@
+"""The command line. Reads arguments, asks `queries`, and says what came of it.
+
+Exit codes: 0 a result; 1 nothing relevant found; 2 wrong usage or unreadable root; 3 internal
+error; 130 interrupted. Results go to standard output, everything else to standard error.
+"""
+
+import argparse
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+from typing import NoReturn
+
+from contextpack.errors import PackError
+from contextpack.model import Format
+from contextpack.request import Request
+from contextpackd import output, report, wire
+from contextpackd.batch import answers
+from contextpackd.chunks_json import packed_json
+from contextpackd.disk import check_root
+from contextpackd.errors import DaemonError, InputProblem
+from contextpackd.grammars import grammars
+from contextpackd.options import OPTIONS, Option, default_of, request_of
+from contextpackd.queries import answer, checked_scan, explanation
+from contextpackd.workspace import Workspace
+
+OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+_ENVELOPE = "json"
+_DEFAULT_TOP = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and leave with its exit code."""
+    raise SystemExit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    parsed = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = parsed.command
+    try:
+        return command(parsed)
+    except (DaemonError, PackError) as error:
+        _say(str(error))
+        return USAGE
+    except KeyboardInterrupt:
+        _say("interrupted; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader left early (`| head`). Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception:
+        logging.getLogger(__name__).exception("internal error")
+        _say("internal error; please report the traceback above")
+        return INTERNAL
+
+
+def _pack(parsed: argparse.Namespace) -> int:
+    request = _request(parsed)
+    workspace = _workspace(parsed)
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        result = answer(workspace, request, progress)
+    if parsed.format == _ENVELOPE:
+        text = json.dumps(wire.answer_json(result), ensure_ascii=False, indent=2) + "\n"
+    else:
+        text = result.pack.text
+    if parsed.output is not None:
+        output.write_file(parsed.output, text)
+    if parsed.copy:
+        _copy(text, is_shown_elsewhere=parsed.output is not None)
+    elif parsed.output is None:
+        output.write_stdout(text)
+    if parsed.report or sys.stderr.isatty():
+        report.show_answer(report.console(sys.stderr), result)
+    if result.pack.items:
+        return OK
+    _say(_nothing(result.pack.is_fallback, [warning.message for warning in result.warnings]))
+    return NOTHING
+
+
+def _explain(parsed: argparse.Namespace) -> int:
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        result = explanation(_workspace(parsed), _request(parsed), progress)
+    if parsed.format == _ENVELOPE:
+        document = wire.explanation_json(result, parsed.top)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        report.show_explanation(report.console(sys.stdout), result, parsed.top)
+    if result.ranking.files:
+        return OK
+    _say(_nothing(result.ranking.is_fallback, []))
+    return NOTHING
+
+
+def _files(parsed: argparse.Namespace) -> int:
+    workspace = _workspace(parsed)
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        scan = checked_scan(workspace, _request(parsed), progress)
+    if parsed.format == _ENVELOPE:
+        document = wire.files_json(str(workspace.root), scan)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        report.show_files(report.console(sys.stdout), scan)
+    return OK
+
+
+def _pack_chunks(parsed: argparse.Namespace) -> int:
+    names = (
+        "budget",
+        "strategy",
+        "mmr_lambda",
+        "ordering",
+        "redundancy_threshold",
+        "max_candidates",
+    )
+    try:
+        document = json.loads(sys.stdin.buffer.read())
+        result = packed_json(document, {name: getattr(parsed, name) for name in names})
+    except PackError:
+        raise
+    except ValueError as error:
+        raise InputProblem(
+            f"must hold JSON, a list of chunks or chunks and options: {error}"
+        ) from error
+    output.write_stdout(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
+    return OK
+
+
+def _batch(parsed: argparse.Namespace) -> int:
+    lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
+    for line in answers(lines, force=parsed.force):
+        output.write_stdout(f"{line}\n")
+    return OK
+
+
+def _workspace(parsed: argparse.Namespace) -> Workspace:
+    return Workspace(check_root(parsed.root, force=parsed.force), grammars())
+
+
+def _request(parsed: argparse.Namespace) -> Request:
+    values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
+    if getattr(parsed, "format", None) in set(Format) and values["text_format"] is None:
+        values["text_format"] = parsed.format
+    query = getattr(parsed, "query", "")
+    if query == "-":
+        query = sys.stdin.buffer.read().decode("utf-8", "replace")
+    given = {name: value for name, value in values.items() if value is not None}
+    return request_of(query, given, lambda option: f"--{option.flag}")
+
+
+def _copy(text: str, *, is_shown_elsewhere: bool) -> None:
+    problem = output.copy(text, os.environ)
+    if problem is None:
+        _say("copied to the clipboard")
+        return
+    _say(problem)
+    if not is_shown_elsewhere:
+        output.write_stdout(text)
+
+
+def _nothing(is_fallback: bool, warnings: Sequence[str]) -> str:  # noqa: FBT001  # a fact, not a switch
+    reason = "; ".join(warnings)
+    what = "the workspace has no text" if is_fallback else "nothing relevant found"
+    return f"{what}; the bundle is empty" + (f" ({reason})" if reason else "")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"contextpackd: {line}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="contextpackd",
+        description="Which code goes into the prompt, given a task in words and a token budget?",
+        epilog="exit codes: 0 a result, 1 nothing relevant found, 2 wrong usage, 3 internal error",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=metadata.version("contextpackd"))
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    pack = _command(
+        commands, "pack", _pack, "the bundle of code for a task",
+        """examples:
+  contextpackd pack "retry failed uploads" --budget 8k
+  contextpackd pack "why does login fail" --root ~/src/app --copy
+  pytest 2>&1 | contextpackd pack - --budget 16k --model claude --output bundle.md
+  contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report""",
+    )  # fmt: skip
+    _add_query(pack)
+    _add_root(pack)
+    _add_options(pack, OPTIONS)
+    pack.add_argument(
+        "--format", choices=[*Format, _ENVELOPE], default=Format.MARKDOWN.value,
+        help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report",
+    )  # fmt: skip
+    pack.add_argument(
+        "--report", action="store_true", help="report on stderr even if it is no terminal"
+    )
+    pack.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there instead of stdout"
+    )
+    pack.add_argument(
+        "--copy", action="store_true", help="put it on the clipboard instead of stdout"
+    )
+
+    explain = _command(
+        commands, "explain", _explain, "the ranking for a task, every score with its parts",
+        """examples:
+  contextpackd explain "retry failed uploads"
+  contextpackd explain "retry failed uploads" --top 5 --format json""",
+    )  # fmt: skip
+    _add_query(explain)
+    _add_root(explain)
+    _add_options(explain, _discovery_options("scorer"))
+    _add_table_format(explain)
+    explain.add_argument(
+        "--top",
+        type=int,
+        default=_DEFAULT_TOP,
+        metavar="N",
+        help="how many files (default: %(default)s)",
+    )
+
+    files = _command(
+        commands, "files", _files, "what discovery sees, and what is left out by which rule",
+        """examples:
+  contextpackd files
+  contextpackd files --exclude 'docs/**' --format json""",
+    )  # fmt: skip
+    _add_root(files)
+    _add_options(files, _discovery_options())
+    _add_table_format(files)
+
+    chunks = _command(
+        commands, "pack-chunks", _pack_chunks, "choose among scored chunks given as JSON on stdin",
+        """input: a list of chunks, or {"chunks": [...], "options": {...}}; a chunk is
+  {"content": TEXT, "score": NUMBER, "id"?, "tokens"?, "embedding"?, "metadata"?}
+examples:
+  contextpackd pack-chunks --budget 4000 --strategy knapsack < chunks.json""",
+    )  # fmt: skip
+    chunks.add_argument(
+        "--budget", type=float, metavar="N", help="most tokens the chunks may have together"
+    )
+    chunks.add_argument(
+        "--strategy", metavar="NAME", help="greedy, mmr, knapsack or coverage (default: greedy)"
+    )
+    chunks.add_argument("--mmr-lambda", type=float, metavar="X", help="for mmr (default: 0.5)")
+    chunks.add_argument(
+        "--ordering",
+        metavar="NAME",
+        help="natural, u-shaped or chronological (default: natural)",
+    )
+    chunks.add_argument(
+        "--dedup",
+        dest="redundancy_threshold",
+        type=float,
+        metavar="T",
+        help="similarity that makes a near-duplicate (default: off)",
+    )
+    chunks.add_argument(
+        "--max-candidates", type=int, metavar="N", help="consider only the first N"
+    )
+
+    batch = _command(
+        commands, "batch", _batch, "answer JSON lines on stdin with JSON lines, staying warm",
+        """a line: {"root": DIR, "query": TEXT, "budgetTokens"?: N, ...any option of `pack` in camelCase}
+example:
+  echo '{"root": ".", "query": "retry failed uploads"}' | contextpackd batch""",
+    )  # fmt: skip
+    batch.add_argument(
+        "--force", action="store_true", help="accept / and the home directory as roots"
+    )
+    return parser
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    summary: str,
+    epilog: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _add_query(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "query", metavar="QUERY", help="the task in words; - reads it from stdin"
+    )
+
+
+def _add_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="accept / and the home directory as root"
+    )
+
+
+def _add_table_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=["table", _ENVELOPE],
+        default="table",
+        help="for people or for programs",
+    )
+
+
+def _discovery_options(*more: str) -> list[Option]:
+    wanted = {"include", "exclude", "max_file_bytes", *more}
+    return [option for option in OPTIONS if option.field in wanted]
+
+
+def _add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
+    for option in options:
+        default = default_of(option)
+        shown = default.value if isinstance(default, StrEnum) else default
+        has_default = shown not in (None, (), False)
+        help_text = option.help + (f" (default: {shown})" if has_default else "")
+        if option.is_switch:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                action="store_true",
+                default=None,
+                help=help_text,
+            )
+        else:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                action="append" if option.is_repeated else "store",
+                metavar=option.metavar,
+                help=help_text.replace("%", "%%"),
+            )

@@ -1,0 +1,58 @@
+"""The Python door: the same answers as every other one."""
+
+from pathlib import Path
+
+from contextpack.bundle import Pack
+from contextpack.request import Request
+from contextpackd.disk import check_root
+from contextpackd.grammars import grammars
+from contextpackd.options import OPTIONS, request_of
+from contextpackd.queries import Answer, answer
+from contextpackd.wire import Json, answer_json
+from contextpackd.workspace import Workspace
+
+
+class Root:
+    """A workspace that stays warm between questions: only what changed is read again."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def path(self) -> Path:
+        """The root, resolved."""
+        return self._workspace.root
+
+    def pack(
+        self, query: str, budget_tokens: int | str | None = None, **options: object
+    ) -> Pack:
+        """The pack for a task in words. `options` are the fields of `contextpack.Request`.
+
+        Raises `contextpackd.errors.OptionProblem` for a value that cannot be.
+        """
+        return self._answer(query, budget_tokens, options).pack
+
+    def pack_json(
+        self, query: str, budget_tokens: int | str | None = None, **options: object
+    ) -> Json:
+        """The same as the JSON of `contextpackd pack --format json`."""
+        return answer_json(self._answer(query, budget_tokens, options))
+
+    def _answer(
+        self, query: str, budget_tokens: int | str | None, options: dict[str, object]
+    ) -> Answer:
+        if budget_tokens is not None:
+            options = {**options, "budget_tokens": budget_tokens}
+        unknown = set(options) - {option.field for option in OPTIONS}
+        if unknown:
+            raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
+        request: Request = request_of(query, options, lambda option: option.field)
+        return answer(self._workspace, request, lambda _done, _total: None)
+
+
+def open_root(root: str | Path, *, force: bool = False) -> Root:
+    """A directory as a workspace. Nothing is read before the first question.
+
+    Raises `contextpackd.errors.RootProblem`; `force` accepts `/` and the home directory.
+    """
+    return Root(Workspace(check_root(Path(root), force=force), grammars()))

@@ -1,0 +1,58 @@
+"""What the server and the command line refuse, each with one line for people."""
+
+
+class DaemonError(Exception):
+    """A request that cannot be answered as asked. The message is one line, made from fields."""
+
+
+class RootProblem(DaemonError):
+    """A directory that cannot be a root, and what to do about it."""
+
+    def __init__(self, root: str, reason: str) -> None:
+        super().__init__(f"root {root} {reason}")
+        self.root = root
+        self.reason = reason
+
+
+class GitUnavailable(DaemonError):
+    """Git could not answer for a repository; the caller walks without it."""
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(f"git cannot read {folder}: {reason}")
+        self.folder = folder
+        self.reason = reason
+
+
+class OptionProblem(DaemonError):
+    """An option whose value cannot be, named as the caller wrote it."""
+
+    def __init__(self, option: str, problem: str, value: object = None) -> None:
+        got = "" if value is None or "got" in problem else f", got {value!r}"
+        super().__init__(f"{option} {problem}{got}")
+        self.option = option
+        self.problem = problem
+
+
+class Superseded(DaemonError):
+    """The files kept changing while they were read; asking again helps."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(f"files below {root} kept changing while they were read; ask again")
+        self.root = root
+
+
+class OutputProblem(DaemonError):
+    """A file that a result cannot be written to."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"cannot write {file}: {reason}; nothing was changed")
+        self.file = file
+        self.reason = reason
+
+
+class InputProblem(DaemonError):
+    """Standard input that cannot be read as what it should be."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"standard input {reason}")
+        self.reason = reason

@@ -1,0 +1,239 @@
+"""The one place that runs git, and the answers that discovery needs from it.
+
+Rules of this file:
+
+- A repository may come from anywhere, with its `.git/config`: it must not get a program run.
+  So only `rev-parse`, `ls-files`, `check-ignore`, `config`, `log` and `diff-index --cached` are
+  called. None of them runs
+  filters, textconv, external diffs, hooks, aliases or the network, and the file system monitor,
+  which `ls-files` and `check-ignore` would start, is switched off on the command line, where no
+  configuration file has a say.
+- The environment of this process may point git at another repository, as it does inside a hook:
+  all `GIT_*` variables are dropped but those that only choose the user's own configuration.
+- Whatever goes wrong becomes `GitUnavailable` with a reason; the caller walks without git.
+- Paths are read with `-z`, since plain output quotes them, and stay what `os.fsdecode` makes.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contextpack.text import display_path
+from contextpackd.errors import GitUnavailable
+
+# Listing the index of 100 000 files takes a tenth of a second. What takes this long hangs, on a
+# dead network file system or on an ignore file that is a FIFO.
+TIMEOUT_SECONDS = 20.0
+
+_HARDENED = (
+    "git",
+    "--no-optional-locks",  # Do not even refresh the index: the repository stays as it is.
+    "--no-pager",
+    "--no-replace-objects",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.pager=cat"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "log.showSignature=false"),  # It would run `gpg.program`.
+    # A directory that merely looks like a bare repository has a configuration file, too.
+    *("-c", "safe.bareRepository=explicit"),
+)  # fmt: skip
+# They choose the user's configuration files and how far to look for a repository; the last one is
+# git's own way of testing what it does in another user's repository.
+_KEPT_VARIABLES = frozenset(
+    (
+        "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+        "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_TEST_ASSUME_DIFFERENT_OWNER",
+    )
+)  # fmt: skip
+_SUBMODULE_MODE = b"160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """What the index holds below a folder, as paths relative to that folder."""
+
+    files: frozenset[str]
+    submodules: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The ignore rule that decides on a path. One that begins with `!` keeps the path in."""
+
+    source: str
+    """The ignore file, absolute or relative to the top of the working tree."""
+    line: int
+    pattern: str
+
+    def is_ignoring(self) -> bool:
+        """Whether it ignores the path, rather than keeping it in."""
+        return not self.pattern.startswith("!")
+
+
+def toplevel(folder: Path) -> Path:
+    """The top of the working tree that a folder lies in. Raises `GitUnavailable`."""
+    output = _output(folder, "rev-parse", "--show-toplevel")
+    top = Path(os.fsdecode(output.removesuffix(b"\n")))
+    # `core.worktree` may name any directory on this machine.
+    if not (folder.is_relative_to(top) and os.path.lexists(top / ".git")):
+        raise GitUnavailable(display_path(str(folder)), f"its working tree is at {top}")
+    return top
+
+
+def tracked(folder: Path) -> Tracked:
+    """The tracked files below a folder, those of submodules not among them.
+
+    Raises `GitUnavailable`. Reads the index only, so files deleted from disk are listed.
+    """
+    files: list[str] = []
+    submodules: list[str] = []
+    for record in _output(folder, "ls-files", "--cached", "--stage", "-z").split(b"\0")[:-1]:
+        about, _, path = record.partition(b"\t")
+        is_submodule = about.startswith(_SUBMODULE_MODE)
+        (submodules if is_submodule else files).append(os.fsdecode(path))
+    return Tracked(frozenset(files), frozenset(submodules))
+
+
+def rules(folder: Path, paths: Sequence[str]) -> tuple[Rule | None, ...]:
+    """The rule that decides on each path, whether tracked or not; None where there is none.
+
+    Paths are relative to the folder, and inside its repository. Raises `GitUnavailable`.
+    """
+    if not paths:
+        return ()
+    # `./` keeps a leading colon from being read as pathspec magic.
+    asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+    options = ("--no-index", "--verbose", "--non-matching", "--stdin", "-z")
+    # 1 means that no path is ignored.
+    output = _output(folder, "check-ignore", *options, stdin=asked, codes=(0, 1))
+    fields = [os.fsdecode(field) for field in output.split(b"\0")[:-1]]
+    if len(fields) != 4 * len(paths):
+        raise GitUnavailable(display_path(str(folder)), "check-ignore left paths out")
+    return tuple(
+        Rule(source, int(line), pattern) if source else None
+        for source, line, pattern in zip(fields[::4], fields[1::4], fields[2::4], strict=True)
+    )
+
+
+def global_excludes() -> Path | None:
+    """The user's `core.excludesFile`, or None if it is not set. Raises `GitUnavailable`.
+
+    No repository is asked: what it says of this key counts only where git itself answers.
+    """
+    for scope in ("--global", "--system"):
+        options = (scope, "--includes", "--type=path", "-z", "--get", "core.excludesFile")
+        # 1 means that the key is not set; git fails, too, where there is no such file.
+        output = _output(Path(os.sep), "config", *options, codes=(0, 1, 128))
+        if path := output.removesuffix(b"\0"):
+            return Path(os.fsdecode(path))
+    return None
+
+
+def _output(
+    folder: Path, *arguments: str, stdin: bytes = b"", codes: tuple[int, ...] = (0,)
+) -> bytes:
+    shown = display_path(str(folder))
+    try:
+        done = subprocess.run(
+            [*_HARDENED, "-C", folder, *arguments],
+            input=stdin,
+            capture_output=True,
+            env=_environment(),
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise GitUnavailable(shown, "git is not installed") from error
+    except subprocess.TimeoutExpired as error:
+        reason = f"no answer to git {arguments[0]} within {TIMEOUT_SECONDS:.0f} seconds"
+        raise GitUnavailable(shown, reason) from error
+    except OSError as error:
+        raise GitUnavailable(shown, error.strerror or "git does not start") from error
+    if done.returncode not in codes:
+        complaint = os.fsdecode(done.stderr).strip().partition("\n")[0]
+        reason = display_path(complaint.removeprefix("fatal: "))
+        raise GitUnavailable(
+            shown, reason or f"git {arguments[0]} ended with {done.returncode}"
+        )
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+    }
+    # Messages in English, no questions, no fetching of objects that a partial clone lacks.
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+    }
+
+
+# History is read no further back than this many commits that touched the paths: the rest count
+# by their file times.
+MAX_COMMITS = 5000
+
+_INDEX_ENTRY = re.compile(
+    rb"([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev:[^\n]*\n  uid:[^\n]*\n"
+    rb"  size: (\d+)\t[^\n]*\n"
+)
+
+
+def commit_times(folder: Path, paths: Sequence[str]) -> dict[str, float]:
+    """When each path's last commit was made, in seconds since the epoch.
+
+    Without those that git does not know, and those that differ from their last commit: by
+    their stat or by the index, since comparing contents may run a filter of the repository.
+    Raises `GitUnavailable`.
+    """
+    if not paths:
+        return {}
+    options = ("--no-show-signature", "--no-renames", "--relative", "--name-only", "-z")
+    log = _output(
+        folder, "log", *options, f"-n{MAX_COMMITS}", "--format=%x01%ct", "--", *_literal(paths)
+    )
+    times: dict[str, float] = {}
+    for commit in log.split(b"\x01")[1:]:
+        seconds, _, names = commit.partition(b"\0")
+        for name in names.removeprefix(b"\n").split(b"\0"):
+            if name:
+                times.setdefault(os.fsdecode(name), float(seconds))
+    changed = _staged(folder, paths) | _touched(folder, paths)
+    return {path: time for path, time in times.items() if path not in changed}
+
+
+def _literal(paths: Sequence[str]) -> list[str]:
+    """A path is a path, whatever characters it has."""
+    return [f":(literal){path}" for path in paths]
+
+
+def _staged(folder: Path, paths: Sequence[str]) -> set[str]:
+    options = ("--cached", "--relative", "--no-renames", "--name-only", "-z")
+    output = _output(folder, "diff-index", *options, "HEAD", "--", *_literal(paths))
+    return {os.fsdecode(name) for name in output.split(b"\0") if name}
+
+
+def _touched(folder: Path, paths: Sequence[str]) -> set[str]:
+    """The paths whose file is not, by size and time, the one that the index was made from."""
+    touched = set(paths)
+    output = _output(folder, "ls-files", "--debug", "-z", "--", *_literal(paths))
+    for name, seconds, nanoseconds, size in _INDEX_ENTRY.findall(output):
+        path = os.fsdecode(name)
+        try:
+            stat = (folder / path).lstat()
+        except OSError:
+            continue
+        in_index = (int(seconds) * 1_000_000_000 + int(nanoseconds), int(size))
+        if (stat.st_mtime_ns, stat.st_size) == in_index:
+            touched.discard(path)
+    return touched

@@ -1,0 +1,209 @@
+"""The options of a request as every door takes them: flags, JSON fields, Python keywords.
+
+One table. A flag is the field's name in kebab-case unless the table says otherwise; a JSON
+field is its camelCase. Defaults stand in `Request` and nowhere else.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from contextpack.model import Detail, Format
+from contextpack.request import Cut, Forced, LedgerScope, Order, Request, Scorer, Strategy
+from contextpack.tokens import profile_of
+from contextpackd.errors import OptionProblem
+
+_SUFFIXES: Mapping[str, int] = MappingProxyType({"": 1, "k": 1_000, "m": 1_000_000})
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmM]?)\s*\Z")
+
+# What `--detail PATH=FORM` may ask for; the other details are results.
+_DETAILS = (Detail.WHOLE, Detail.OUTLINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a request, at every door."""
+
+    field: str
+    """Of `Request`."""
+    flag: str
+    read: Callable[[object], object]
+    """A value from outside to the field's value. Raises ValueError that says what it must be."""
+    metavar: str
+    help: str
+    is_repeated: bool = False
+    is_switch: bool = False
+    aliases: tuple[str, ...] = ()
+    """Further JSON names."""
+
+    @property
+    def json_name(self) -> str:
+        """The field's name on the wire."""
+        head, *rest = self.field.split("_")
+        return head + "".join(part.capitalize() for part in rest)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, str) and (match := _NUMBER.match(value)):
+        number = float(match[1]) * _SUFFIXES[match[2].lower()]
+        if number.is_integer():
+            return int(number)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError("must be a whole number, such as 8000 or 8k")
+
+
+def _optional_count(value: object) -> int | None:
+    return None if value is None else _count(value)
+
+
+def _real(value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except ValueError:
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError("must be a number")
+    return number
+
+
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError("must be a list of texts")
+    return tuple(value)
+
+
+def _model(value: object) -> str:
+    name = _text(value)
+    try:
+        profile_of(name)
+    except ValueError as error:
+        raise ValueError(f"names no model: {error}") from error
+    return name
+
+
+def _details(value: object) -> tuple[Forced, ...]:
+    if isinstance(value, Mapping):
+        pairs = [(str(path), form) for path, form in value.items()]
+    else:
+        pairs = []
+        for item in _texts(value):
+            path, equals, form = item.rpartition("=")
+            if not equals or not path:
+                raise ValueError(f"must be PATH=whole or PATH=outline, got {item!r}")
+            pairs.append((path, form))
+    for path, form in pairs:
+        if form not in _DETAILS:
+            raise ValueError(f"knows whole and outline, not {form!r} (for {path})")
+    return tuple(Forced(path, Detail(form)) for path, form in pairs)
+
+
+def _one_of(choices: type[StrEnum]) -> Callable[[object], object]:
+    def read(value: object) -> object:
+        for choice in choices:
+            if value == choice.value:
+                return choice
+        raise ValueError(f"must be one of {', '.join(choices)}")
+
+    return read
+
+
+def _names(choices: type[StrEnum]) -> str:
+    return "|".join(choices)
+
+
+OPTIONS = (
+    Option("budget_tokens", "budget", _count, "N", "most tokens the bundle's text may have, headers and fences included (8k is 8000)", aliases=("budget",)),
+    Option("reserve_tokens", "reserve", _count, "N", "tokens of the budget to keep free, for your prompt and the answer"),
+    Option("margin_percent", "margin", _real, "PERCENT", "share of the budget to keep free, on top of the model's own error bound"),
+    Option("model", "model", _model, "NAME", "whose tokens to count: o200k, gpt-4o, gpt-5, gpt-4, claude, gemini, estimate ..."),
+    Option("text_format", "text", _one_of(Format), _names(Format), "syntax of the bundle's text", aliases=("text", "format")),
+    Option("task", "task", _switch, "", "print the task on top of the bundle", is_switch=True),
+    Option("tree", "tree", _switch, "", "print a directory tree of what is in", is_switch=True),
+    Option("line_numbers", "line-numbers", _switch, "", "begin each line with its number", is_switch=True),
+    Option("scorer", "scorer", _one_of(Scorer), _names(Scorer), "who ranks: fused (chunks), or classic (whole files, keyword counts)"),
+    Option("strategy", "strategy", _one_of(Strategy), _names(Strategy), "how candidates are chosen under the budget"),
+    Option("mmr_lambda", "mmr-lambda", _real, "X", "for mmr: 1 is pure relevance, 0 pure diversity"),
+    Option("ordering", "ordering", _one_of(Order), _names(Order), "order of the files in the text"),
+    Option("dedup", "dedup", _real, "T", "similarity from which a chunk is a near-duplicate; 1 keeps all"),
+    Option("max_candidates", "max-candidates", _optional_count, "N", "consider only the N best"),
+    Option("truncate", "truncate", _one_of(Cut), _names(Cut), "what stays of a part that has to be cut"),
+    Option("include", "include", _texts, "GLOB", "only files that match, even ignored ones (repeatable)", is_repeated=True),
+    Option("exclude", "exclude", _texts, "GLOB", "no files that match (repeatable)", is_repeated=True),
+    Option("pins", "pin", _texts, "PATH", "a file that must be in (repeatable)", is_repeated=True),
+    Option("details", "detail", _details, "PATH=whole|outline", "a file that must be in, in this form (repeatable)", is_repeated=True),
+    Option("max_file_bytes", "max-file-bytes", _count, "N", "leave out larger files"),
+    Option("ledger", "ledger", _one_of(LedgerScope), _names(LedgerScope), "show the best of what was left out, or all of it"),
+)  # fmt: skip
+"""Every option, in the order of `--help`."""
+
+_DEFAULTS: Mapping[str, object] = MappingProxyType(
+    {field.name: field.default for field in dataclasses.fields(Request)}
+)
+
+
+def default_of(option: Option) -> object:
+    """The default of an option, from `Request`."""
+    return _DEFAULTS[option.field]
+
+
+def request_of(
+    query: object, values: Mapping[str, object], name: Callable[[Option], str]
+) -> Request:
+    """The request for values by field name; `name` is what problems call an option.
+
+    Raises `OptionProblem`.
+    """
+    if not isinstance(query, str):
+        raise OptionProblem("query", "must be text")
+    read: dict[str, object] = {}
+    for option in OPTIONS:
+        if option.field in values:
+            try:
+                read[option.field] = option.read(values[option.field])
+            except ValueError as error:
+                raise OptionProblem(name(option), str(error), values[option.field]) from error
+    try:
+        return Request(query=query, **read)  # type: ignore[arg-type]  # each `read` gives its field's type
+    except ValueError as error:
+        field, _, problem = str(error).partition(" ")
+        option = next(option for option in OPTIONS if option.field == field)
+        raise OptionProblem(name(option), problem) from error
+
+
+def request_from_json(document: Mapping[str, object], *, other: frozenset[str]) -> Request:
+    """The request in a JSON object; `other` names the fields that are not the request's.
+
+    Raises `OptionProblem` for unknown fields and wrong values.
+    """
+    by_name = {
+        name: option for option in OPTIONS for name in (option.json_name, *option.aliases)
+    }
+    values: dict[str, object] = {}
+    for name, value in document.items():
+        if name == "query" or name in other:
+            continue
+        option = by_name.get(name)
+        if option is None:
+            known = ", ".join(option.json_name for option in OPTIONS)
+            raise OptionProblem(name, f"is no option; there are query, {known}")
+        values[option.field] = value
+    return request_of(document.get("query"), values, lambda option: option.json_name)

@@ -1,0 +1,227 @@
+"""What every door calls: a workspace and a request to an answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from contextpack import model
+from contextpack.bundle import Pack, finish
+from contextpack.classic import File, normalize_query, score_repo
+from contextpack.model import Reason, Skip
+from contextpack.plan import Plan, plan
+from contextpack.rank import Ranking
+from contextpack.request import Forced, Order, Request, Scorer
+from contextpack.text import display_path, has_bidi_controls
+from contextpack.tokens import Profile, profile_of, usable_budget
+from contextpackd.counters import counter
+from contextpackd.disk import Discovery
+from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
+from contextpackd.git import commit_times
+from contextpackd.workspace import Progress, Scan, Workspace
+
+# Files that change while they are read make the plan again; a tree that never holds still is
+# an error rather than an answer about no moment at all.
+MAX_ATTEMPTS = 5
+
+FRESHNESS = "scanned"
+"""How an answer's freshness was proven: every file was looked at after the question came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that a person should know about an answer."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A pack, and what it was made of."""
+
+    root: str
+    request: Request
+    profile: Profile
+    pack: Pack
+    scan: Scan
+    warnings: tuple[Warned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A ranking, without a bundle."""
+
+    root: str
+    request: Request
+    ranking: Ranking
+    scan: Scan
+
+
+def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer:
+    """The pack for a request, from what is on disk now.
+
+    Raises `OptionProblem` for globs and pins that name nothing, and `Superseded` when files
+    keep changing while they are read.
+    """
+    profile = profile_of(request.model)
+    count = counter(profile)
+    limit = usable_budget(request.spendable_tokens, profile)
+    for _ in range(MAX_ATTEMPTS):
+        scan, planned = _planned(workspace, request, progress)
+        if planned is None:
+            continue
+        texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
+        if texts is None:
+            continue
+        pack = finish(
+            planned,
+            scan.snapshot,
+            texts,
+            count=count,
+            limit=limit,
+            times=_times(workspace, scan, planned),
+        )
+        return Answer(
+            root=str(workspace.root),
+            request=request,
+            profile=profile,
+            pack=pack,
+            scan=scan,
+            warnings=_warnings(scan, pack, texts, limit),
+        )
+    raise Superseded(str(workspace.root))
+
+
+def explanation(workspace: Workspace, request: Request, progress: Progress) -> Explanation:
+    """The ranking for a request. Raises as `answer` does."""
+    for _ in range(MAX_ATTEMPTS):
+        scan, planned = _planned(workspace, request, progress)
+        if planned is not None:
+            return Explanation(str(workspace.root), request, planned.ranking, scan)
+    raise Superseded(str(workspace.root))
+
+
+def discovery_of(request: Request) -> Discovery:
+    """What a request's scan takes in."""
+    return Discovery(request.include, request.exclude, request.max_file_bytes)
+
+
+def checked_scan(workspace: Workspace, request: Request, progress: Progress) -> Scan:
+    """The scan for a request. Raises `OptionProblem` for a glob that matches nothing."""
+    scan = workspace.scan(discovery_of(request), progress)
+    for glob in scan.unmatched_globs:
+        option = "include" if glob in request.include else "exclude"
+        raise OptionProblem(
+            option,
+            f"{glob!r} matches no file below {workspace.root}; globs are relative to the root",
+        )
+    return scan
+
+
+def _planned(
+    workspace: Workspace, request: Request, progress: Progress
+) -> tuple[Scan, Plan | None]:
+    scan = checked_scan(workspace, request, progress)
+    request = _with_known_pins(request, workspace, scan)
+    scores = None
+    if request.scorer is Scorer.CLASSIC:
+        scores = _classic_scores(workspace, scan, request)
+        if scores is None:
+            return scan, None
+    return scan, plan(scan.snapshot, request, scores)
+
+
+def _classic_scores(
+    workspace: Workspace, scan: Scan, request: Request
+) -> Mapping[model.Path, float] | None:
+    """The classic scorer's scores; None when a file changed meanwhile.
+
+    Where no word of the query stands anywhere, nothing is relevant: without this, the bonuses
+    for depth and recency would fill every bundle.
+    """
+    sources = scan.snapshot.sources
+    texts = workspace.texts(scan.snapshot, sources, request.max_file_bytes)
+    if texts is None:
+        return None
+    files = [File(path, texts[path], source.modified) for path, source in sources.items()]
+    terms = normalize_query(request.query)
+    is_hit = any(
+        term in file.path.lower() or term in file.content.lower()
+        for file in files
+        for term in terms
+    )
+    if terms and not is_hit:
+        return {}
+    return {scored.path: scored.score for scored in score_repo(files, terms)}
+
+
+def _with_known_pins(request: Request, workspace: Workspace, scan: Scan) -> Request:
+    """The request with its pins as paths of the snapshot. Raises `OptionProblem`."""
+    return replace(
+        request,
+        pins=tuple(_known_path(pin, "pin", workspace, scan) for pin in request.pins),
+        details=tuple(
+            Forced(_known_path(item.path, "detail", workspace, scan), item.detail)
+            for item in request.details
+        ),
+    )
+
+
+def _known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> model.Path:
+    prefix = f"{workspace.root.as_posix().rstrip('/')}/"
+    relative = path.removeprefix(prefix).removeprefix("./")
+    if relative in scan.snapshot.sources:
+        return relative
+    for skip in scan.snapshot.skipped:
+        if _covers(skip, relative):
+            why = f" by {skip.rule}" if skip.rule else ""
+            shown = display_path(skip.path)
+            raise OptionProblem(
+                option, f"{path} cannot be in a bundle: {shown} is {skip.reason.value}{why}"
+            )
+    raise OptionProblem(
+        option, f"{path} is no file below {workspace.root}; paths are relative to the root"
+    )
+
+
+def _covers(skip: Skip, path: model.Path) -> bool:
+    return path == skip.path or (skip.path.endswith("/") and path.startswith(skip.path))
+
+
+def _times(
+    workspace: Workspace, scan: Scan, planned: Plan
+) -> Mapping[model.Path, float] | None:
+    """The time of each planned file's last change: its last commit, or its mtime without one."""
+    if planned.request.ordering is not Order.CHRONOLOGICAL:
+        return None
+    modified = {path: scan.snapshot.sources[path].modified for path in planned.paths}
+    try:
+        committed = commit_times(workspace.root, planned.paths)
+    except GitUnavailable:
+        committed = {}
+    return {**modified, **committed}
+
+
+def _warnings(
+    scan: Scan, pack: Pack, texts: Mapping[model.Path, str], limit: int
+) -> tuple[Warned, ...]:
+    found = [Warned(notice.kind.value, notice.message) for notice in scan.notices]
+    included = [item.path for item in pack.items]
+    lossy = set(scan.lossy)
+    for path in included:
+        shown = display_path(path)
+        if has_bidi_controls(texts[path]):
+            found.append(
+                Warned("bidi-control", f"{shown} has characters that reorder text on screen")
+            )
+        if path in lossy:
+            found.append(
+                Warned("lossy-decode", f"{shown} is not UTF-8; some characters may be wrong")
+            )
+    if not included and any(e.reason is Reason.OVER_BUDGET for e in pack.ledger):
+        found.append(
+            Warned("budget-too-small", f"nothing fits into {limit} tokens; raise the budget")
+        )
+    if pack.unknown_words:
+        words = ", ".join(display_path(word) for word in pack.unknown_words[:10])
+        found.append(Warned("unknown-words", f"nowhere in the workspace: {words}"))
+    return tuple(found)

@@ -1,0 +1,190 @@
+"""Answers for people: tables on a terminal, plain rows elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from contextpack.ledger import Item
+from contextpack.model import LedgerEntry, Outcome, Reason
+from contextpack.text import display_path
+from contextpackd import workspace
+from contextpackd.queries import Answer, Explanation
+from contextpackd.workspace import Scan
+
+# A table that is piped must not wrap or lose columns: rich takes 80 where it finds no terminal.
+PIPE_WIDTH = 240
+
+# Work shorter than this is over before anybody wonders.
+PROGRESS_AFTER_SECONDS = 1.0
+
+# How many entries that were left out the report names; the counts cover the rest.
+SHOWN_LEFT_OUT = 12
+
+_FORMS = frozenset(outcome.value for outcome in Outcome)
+
+_BAR_CELLS = 16
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+# The reasons that a reader of the report may want to act on come first.
+_TELLING = (
+    Reason.SECRET,
+    Reason.OVER_BUDGET,
+    Reason.NEAR_DUPLICATE,
+    Reason.MAX_CANDIDATES,
+    Reason.BELOW_CUT,
+)
+
+
+def console(stream: IO[str]) -> Console:
+    """A console on a stream: colours and the window's width only on a terminal."""
+    return Console(file=stream, width=None if stream.isatty() else PIPE_WIDTH, highlight=False)
+
+
+@contextmanager
+def progress(stream: IO[str], clock: workspace.Clock) -> Iterator[workspace.Progress]:
+    """A progress bar with counts on a terminal, for work that takes over a second."""
+    if not stream.isatty():
+        yield lambda _done, _total: None
+        return
+    bar = Progress(
+        TextColumn("indexing"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
+        console=console(stream), transient=True,
+    )  # fmt: skip
+    task = bar.add_task("indexing", total=None)
+    began = clock()
+
+    def report(done: int, total: int) -> None:
+        if clock() - began > PROGRESS_AFTER_SECONDS:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def show_answer(out: Console, answer: Answer) -> None:
+    """What is in and why, what was left out and why, and how the budget was spent."""
+    pack, request = answer.pack, answer.request
+    counted = (
+        "exact" if answer.profile.exact else f"estimate, ±{answer.profile.error_bound:.0%}"
+    )
+    out.print(
+        f"[bold]{pack.tokens}[/] of {request.budget_tokens} tokens "
+        f"({pack.tokens / request.budget_tokens:.0%}, {answer.profile.name} {counted}) · "
+        f"{len(pack.items)} files of {len(answer.scan.snapshot.paths)}"
+    )
+    if pack.is_fallback:
+        out.print("no words to look for: chosen by structure and recency (fallback)")
+    if pack.items:
+        table = _table("tokens:>", "", "form", "path", "why")
+        for item in pack.items:
+            table.add_row(
+                str(item.tokens),
+                _bar(item.tokens / request.budget_tokens),
+                item.detail.value,
+                f"{_safe(item.path)}[dim]:{_spans(item)}[/]",
+                f"[dim]{escape('; '.join(item.reasons[:2]))}[/]",
+            )
+        out.print(table)
+    left_out = [entry for entry in pack.ledger if entry.outcome is Outcome.EXCLUDED]
+    if left_out:
+        counts = ", ".join(
+            f"{n} {name}" for name, n in pack.ledger_counts.items() if name not in _FORMS
+        )
+        out.print(f"left out: {counts}")
+        for entry in _telling(left_out):
+            out.print(f"  {_safe(entry.path)}: {escape(_why(entry))}")
+    for warning in answer.warnings:
+        out.print(f"[yellow]{warning.kind}[/]: {escape(warning.message)}")
+
+
+def show_explanation(out: Console, explanation: Explanation, top: int) -> None:
+    """The ranking: each file with its score and the parts of it."""
+    ranking = explanation.ranking
+    if ranking.is_fallback:
+        out.print("no words to look for: ranked by structure and recency (fallback)")
+    if ranking.unknown_words:
+        out.print(
+            f"nowhere in the workspace: {escape(', '.join(map(display_path, ranking.unknown_words)))}"
+        )
+    names = list(dict.fromkeys(name for file in ranking.files[:top] for name in file.parts))
+    table = _table("rank:>", "score:>", *(f"{name}:>" for name in names), "path")
+    for number, file in enumerate(ranking.files[:top], 1):
+        parts = (f"{file.parts[name]:.3f}" if name in file.parts else "" for name in names)
+        table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path))
+    out.print(table)
+    if len(ranking.files) > top:
+        out.print(f"… {len(ranking.files) - top} more (--top N)")
+
+
+def show_files(out: Console, scan: Scan) -> None:
+    """What discovery sees: each file with its tokens, and what is left out by which rule."""
+    table = _table("tokens:>", "lines:>", "language", "path")
+    sources = scan.snapshot.sources.values()
+    for source in sources:
+        facts = source.facts
+        table.add_row(str(facts.tokens), str(facts.n_lines), facts.language, _safe(source.path))
+    out.print(table)
+    out.print(f"{len(sources)} files, {sum(source.facts.tokens for source in sources)} tokens")
+    if scan.snapshot.skipped:
+        left_out = _table("reason", "path", "rule")
+        for skip in scan.snapshot.skipped:
+            left_out.add_row(
+                skip.reason.value, _safe(skip.path), escape(display_path(skip.rule or ""))
+            )
+        out.print("\nleft out:")
+        out.print(left_out)
+    for notice in scan.notices:
+        out.print(f"[yellow]{notice.kind.value}[/]: {escape(notice.message)}")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        name, _, align = column.partition(":")
+        is_path = name == "path"
+        table.add_column(
+            name, justify="right" if align else "left", overflow="fold" if is_path else "ellipsis",
+            no_wrap=not is_path,
+        )  # fmt: skip
+    return table
+
+
+def _safe(path: str) -> str:
+    return escape(display_path(path))
+
+
+def _bar(share: float) -> str:
+    eighths = round(min(max(share, 0.0), 1.0) * _BAR_CELLS * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (_EIGHTHS[rest] if rest else "")
+
+
+def _spans(item: Item) -> str:
+    shown = [f"{lines.start}-{lines.end}" for lines in item.ranges]
+    return ",".join(shown[:4]) + (f",… {len(shown) - 4} more" if len(shown) > 4 else "")
+
+
+def _telling(left_out: list[LedgerEntry]) -> list[LedgerEntry]:
+    order = {reason: number for number, reason in enumerate(_TELLING)}
+    telling = [entry for entry in left_out if entry.reason in order]
+    telling.sort(key=lambda entry: (order[entry.reason], -(entry.score or 0.0), entry.path))
+    return telling[:SHOWN_LEFT_OUT]
+
+
+def _why(entry: LedgerEntry) -> str:
+    parts = [entry.reason.value]
+    if entry.duplicate_of is not None:
+        parts.append(f"of {display_path(entry.duplicate_of)} ({entry.similarity:.0%})")
+    if entry.rule is not None:
+        parts.append(f"by {display_path(entry.rule)}")
+    if entry.tokens is not None and entry.reason in (Reason.OVER_BUDGET, Reason.BELOW_CUT):
+        parts.append(f"({entry.tokens} tokens)")
+    return " ".join(parts)

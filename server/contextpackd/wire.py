@@ -1,0 +1,149 @@
+"""Answers as JSON: the one schema of the command line, batch, and Python's `as_json`."""
+
+from collections.abc import Mapping, Sequence
+
+from contextpack.ledger import Item
+from contextpack.model import LedgerEntry, Outcome, Reason, Skip
+from contextpack.rank import RankedFile
+from contextpack.request import LedgerScope
+from contextpack.snapshot import Source
+from contextpack.text import display_path
+from contextpackd.queries import FRESHNESS, Answer, Explanation
+from contextpackd.workspace import Scan
+
+Json = dict[str, object]
+
+# How many of the entries that were left out a brief ledger shows, secrets aside.
+BRIEF_ENTRIES = 50
+
+
+def answer_json(answer: Answer) -> Json:
+    """A pack as JSON. Byte-stable for the same input: no times, no durations."""
+    pack = answer.pack
+    return {
+        "query": answer.request.query,
+        "root": display_path(answer.root),
+        "budgetTokens": answer.request.budget_tokens,
+        "freshness": FRESHNESS,
+        "tokens": pack.tokens,
+        "tokenizer": answer.profile.name,
+        "exact": answer.profile.exact,
+        "text": pack.text,
+        "items": [_item_json(item) for item in pack.items],
+        "ledger": [_entry_json(entry) for entry in shown_entries(answer)],
+        "ledgerCounts": dict(pack.ledger_counts),
+        "report": _report_json(answer),
+    }
+
+
+def explanation_json(explanation: Explanation, top: int) -> Json:
+    """A ranking as JSON: the `top` best files, each with the parts of its score."""
+    ranking = explanation.ranking
+    return {
+        "query": explanation.request.query,
+        "root": display_path(explanation.root),
+        "scorer": explanation.request.scorer.value,
+        "fallback": ranking.is_fallback,
+        "unknownWords": list(ranking.unknown_words),
+        "nFiles": len(explanation.scan.snapshot.paths),
+        "nRanked": len(ranking.files),
+        "files": [_ranked_json(file) for file in ranking.files[:top]],
+    }
+
+
+def files_json(root: str, scan: Scan) -> Json:
+    """What discovery sees, as JSON."""
+    sources = scan.snapshot.sources.values()
+    return {
+        "root": display_path(root),
+        "nFiles": len(scan.snapshot.paths),
+        "tokens": sum(source.facts.tokens for source in sources),
+        "files": [_source_json(source) for source in sources],
+        "skipped": [_skip_json(skip) for skip in scan.snapshot.skipped],
+        "warnings": [{"kind": n.kind.value, "message": n.message} for n in scan.notices],
+    }
+
+
+def shown_entries(answer: Answer) -> Sequence[LedgerEntry]:
+    """The ledger entries that a request asks to see: all, or the briefest telling part."""
+    entries = answer.pack.ledger
+    if answer.request.ledger is LedgerScope.ALL:
+        return entries
+    included = [entry for entry in entries if entry.outcome is not Outcome.EXCLUDED]
+    left_out = [entry for entry in entries if entry.outcome is Outcome.EXCLUDED]
+    secrets = [entry for entry in left_out[BRIEF_ENTRIES:] if entry.reason is Reason.SECRET]
+    return [*included, *left_out[:BRIEF_ENTRIES], *secrets]
+
+
+def _item_json(item: Item) -> Json:
+    return {
+        "path": display_path(item.path),
+        "detail": item.detail.value,
+        "ranges": [[lines.start, lines.end] for lines in item.ranges],
+        "tokens": item.tokens,
+        "score": item.score,
+        "parts": dict(item.parts),
+        "reasons": list(item.reasons),
+    }
+
+
+def _entry_json(entry: LedgerEntry) -> Json:
+    optional = {
+        "duplicateOf": None if entry.duplicate_of is None else display_path(entry.duplicate_of),
+        "similarity": entry.similarity,
+        "rule": entry.rule,
+    }
+    return {
+        "path": display_path(entry.path),
+        "outcome": entry.outcome.value,
+        "reason": entry.reason.value,
+        "tokens": entry.tokens,
+        "score": entry.score,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _report_json(answer: Answer) -> Json:
+    pack, request = answer.pack, answer.request
+    return {
+        "scorer": request.scorer.value,
+        "strategy": request.strategy.value,
+        "ordering": request.ordering.value,
+        "format": request.text_format.value,
+        "model": request.model,
+        "errorBound": answer.profile.error_bound,
+        "spendableTokens": request.spendable_tokens,
+        "remainingTokens": request.budget_tokens - pack.tokens,
+        "utilization": round(pack.tokens / request.budget_tokens, 4),
+        "nItems": len(pack.items),
+        "nCandidates": len(answer.scan.snapshot.paths),
+        "diversity": pack.diversity,
+        "optimalityGap": pack.optimality_gap,
+        "fallback": pack.is_fallback,
+        "unknownWords": list(pack.unknown_words),
+        "warnings": [{"kind": w.kind, "message": w.message} for w in answer.warnings],
+    }
+
+
+def _ranked_json(file: RankedFile) -> Json:
+    return {"path": display_path(file.path), "score": file.score, "parts": dict(file.parts)}
+
+
+def _source_json(source: Source) -> Json:
+    facts = source.facts
+    return {
+        "path": display_path(source.path),
+        "language": facts.language,
+        "lines": facts.n_lines,
+        "tokens": facts.tokens,
+        "bytes": source.size_bytes,
+    }
+
+
+def _skip_json(skip: Skip) -> Json:
+    return {"path": display_path(skip.path), "reason": skip.reason.value, "rule": skip.rule}
+
+
+def error_json(code: str, message: str, details: Mapping[str, object] | None = None) -> Json:
+    """An error as JSON: a code for programs, a line for people."""
+    return {"error": {"code": code, "message": message, **(details or {})}}

@@ -1,0 +1,182 @@
+"""The one writer of a root: scans it, keeps facts by digest, and swaps in the next snapshot.
+
+What is unchanged by its stat is not read again, and what was read with the same bytes before
+keeps its facts. Nothing here outlives the process.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from contextpack import model, resolve
+from contextpack.facts import facts
+from contextpack.languages import language_of
+from contextpack.model import Facts, Skip
+from contextpack.snapshot import Snapshot, Source, snapshot
+from contextpack.terms import terms
+from contextpack.tokens import profile_of
+from contextpackd.counters import counter
+from contextpackd.disk import Candidate, Discovery, Listing, Notice, Text, discover, read
+from contextpackd.grammars import Grammars
+
+# A file that changed less than this before it was read may change again within the same tick of
+# its file system's clock (2 s on FAT): its stat is not believed the next time.
+YOUNG_NS = 2_000_000_000
+
+INDEX_MODEL = "o200k"
+"""Whose tokens the index counts: estimates for the other models, which count again."""
+
+Clock = Callable[[], float]
+"""Seconds since some moment, such as `time.monotonic`."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many files are done, and of how many."""
+
+
+def _no_progress(_done: int, _total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a scan found: the snapshot, and what a person should know of the listing."""
+
+    snapshot: Snapshot
+    notices: tuple[Notice, ...]
+    unmatched_globs: tuple[str, ...]
+    lossy: tuple[model.Path, ...]
+    n_read: int
+    """How many files were read for it; the others were known by their stat."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What reading a candidate gave, and whether its stat may be believed."""
+
+    candidate: Candidate
+    max_bytes: int
+    result: Source | Skip
+    is_young: bool
+    config: str | None
+
+
+class Workspace:
+    """One root. `scan` brings the snapshot up to date with the disk."""
+
+    def __init__(self, root: Path, grammars: Grammars) -> None:
+        self.root = root
+        self._grammars = grammars
+        self._count = counter(profile_of(INDEX_MODEL))
+        self._known: dict[model.Path, _Known] = {}
+        self._facts: dict[tuple[str, str], Facts] = {}
+        self._terms: dict[str, tuple[str, ...]] = {}
+        self._last: tuple[object, Snapshot] | None = None
+
+    def scan(self, discovery: Discovery, progress: Progress = _no_progress) -> Scan:
+        """The snapshot of what is on disk now."""
+        listing = discover(self.root, discovery)
+        known: dict[model.Path, _Known] = {}
+        n_read = 0
+        for done, candidate in enumerate(listing.candidates):
+            progress(done, len(listing.candidates))
+            before = self._known.get(candidate.path)
+            if before and _is_unchanged(before, candidate, discovery.max_file_bytes):
+                known[candidate.path] = before
+            else:
+                known[candidate.path] = self._read(candidate, discovery.max_file_bytes)
+                n_read += 1
+        progress(len(listing.candidates), len(listing.candidates))
+        # Files outside this listing's globs stay known: the next request may have others.
+        self._known.update(known)
+        self._forget(listing, discovery)
+        sources = [entry.result for entry in known.values() if isinstance(entry.result, Source)]
+        skipped = [entry.result for entry in known.values() if isinstance(entry.result, Skip)]
+        return Scan(
+            snapshot=self._snapshot(sources, [*listing.skipped, *skipped], known),
+            notices=listing.warnings,
+            unmatched_globs=listing.unmatched_globs,
+            lossy=tuple(source.path for source in sources if source.is_lossy),
+            n_read=n_read,
+        )
+
+    def texts(
+        self, snapshot: Snapshot, paths: Iterable[model.Path], max_bytes: int
+    ) -> dict[model.Path, str] | None:
+        """The texts of these files, or None when one is not what the snapshot says any more."""
+        result: dict[model.Path, str] = {}
+        for path in paths:
+            found = read(self.root, self._known[path].candidate, max_bytes)
+            if not isinstance(found, Text) or found.digest != snapshot.sources[path].digest:
+                del self._known[path]
+                return None
+            result[path] = found.text
+        return result
+
+    def _read(self, candidate: Candidate, max_bytes: int) -> _Known:
+        found = read(self.root, candidate, max_bytes)
+        is_young = time.time_ns() - candidate.mtime_ns < YOUNG_NS
+        if isinstance(found, Skip):
+            return _Known(candidate, max_bytes, found, is_young, None)
+        language = language_of(candidate.path)
+        key = (language, found.digest)
+        if key not in self._facts:
+            self._facts[key] = facts(
+                found.text,
+                language,
+                grammars=self._grammars,
+                count=self._count,
+                split=self._split,
+            )
+        source = Source(
+            path=candidate.path,
+            digest=found.digest,
+            size_bytes=candidate.size_bytes,
+            modified=candidate.mtime_ns / 1e9,
+            facts=self._facts[key],
+            is_lossy=found.is_lossy,
+        )
+        config = found.text if resolve.is_config(candidate.path) else None
+        return _Known(candidate, max_bytes, source, is_young, config)
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        found = self._terms.get(word)
+        if found is None:
+            found = self._terms[word] = terms(word)
+        return found
+
+    def _forget(self, listing: Listing, discovery: Discovery) -> None:
+        """Drop what is gone, so that a long-lived process holds one snapshot's facts."""
+        if not discovery.include and not discovery.exclude:
+            present = {candidate.path for candidate in listing.candidates}
+            self._known = {
+                path: entry for path, entry in self._known.items() if path in present
+            }
+        used = {
+            (entry.result.facts.language, entry.result.digest)
+            for entry in self._known.values()
+            if isinstance(entry.result, Source)
+        }
+        self._facts = {key: value for key, value in self._facts.items() if key in used}
+
+    def _snapshot(
+        self, sources: list[Source], skipped: list[Skip], known: Mapping[model.Path, _Known]
+    ) -> Snapshot:
+        skipped.sort(key=lambda skip: (skip.path, skip.reason))
+        key = (
+            tuple((source.path, source.digest, source.modified) for source in sources),
+            tuple(skipped),
+        )
+        if self._last is None or self._last[0] != key:
+            configs = {path: entry.config for path, entry in known.items() if entry.config}
+            names = frozenset(sys.stdlib_module_names)
+            made = snapshot(sources, skipped, configs=configs, standard_library=names)
+            self._last = (key, made)
+        return self._last[1]
+
+
+def _is_unchanged(before: _Known, candidate: Candidate, max_bytes: int) -> bool:
+    return (
+        not before.is_young and before.candidate == candidate and before.max_bytes == max_bytes
+    )

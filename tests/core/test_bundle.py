@@ -1,0 +1,232 @@
+"""What holds for every pack: the budget, the ledger, the verbatim lines, the same bytes."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextpack.model import Detail, Format, Outcome, Reason, Skip
+from contextpack.request import Cut, Forced, Order, Request, Strategy
+from contextpack.text import split_lines
+from contextpack.tokens import profile_of
+from contextpackd.counters import counter
+from harness.memory import packed, snapshot_of
+
+WORDS = [
+    "cart",
+    "total",
+    "login",
+    "session",
+    "parse",
+    "émoji",
+    "数量",
+    "render",
+    "x",
+    "getUserById",
+]
+
+identifiers = st.sampled_from(WORDS)
+statements = st.one_of(
+    st.builds("{} = {}\n".format, identifiers, identifiers),
+    st.builds("def {}({}):\n    return {}\n".format, identifiers, identifiers, identifiers),
+    st.builds("class {}:\n    {} = 1\n".format, identifiers, identifiers),
+    st.builds("import {}\n".format, identifiers),
+    st.sampled_from(
+        ["\n", "\r\n", "\t\n", "# ``` fence\n", "]]></file>\n", "x" * 300 + "\n", "def (\n"]
+    ),
+    st.text(max_size=40),
+)
+texts = st.lists(statements, max_size=30).map("".join)
+paths = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["", "src/", "tests/", "a b/", "docs/"]),
+    identifiers,
+    st.sampled_from([".py", ".ts", ".jsx", ".md", ".go", ".json", ""]),
+)
+workspaces = st.dictionaries(paths, texts, max_size=8)
+queries = st.lists(st.sampled_from([*WORDS, "the", "zzz", "src/cart.py:3"]), max_size=5).map(
+    " ".join
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
+    n_pins = draw(st.integers(0, min(2, len(files))))
+    pins = draw(st.permutations(sorted(files)))[:n_pins]
+    return Request(
+        query=draw(queries),
+        budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 50_000))),
+        model=draw(st.sampled_from(["o200k", "cl100k", "claude", "estimate"])),
+        text_format=draw(st.sampled_from(Format)),
+        task=draw(st.booleans()),
+        tree=draw(st.booleans()),
+        line_numbers=draw(st.booleans()),
+        strategy=draw(st.sampled_from(Strategy)),
+        ordering=draw(st.sampled_from(Order)),
+        dedup=draw(st.sampled_from([0.5, 0.97, 1.0])),
+        max_candidates=draw(st.sampled_from([None, 1, 3])),
+        truncate=draw(st.sampled_from(Cut)),
+        pins=tuple(pins),
+    )
+
+
+@given(st.data())
+def test_the_text_never_costs_more_than_the_budget(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    pack = packed(files, request)
+    count = counter(profile_of(request.model))
+    assert pack.tokens == count(pack.text)
+    assert pack.tokens * (1 + profile_of(request.model).error_bound) <= request.budget_tokens
+
+
+@given(st.data())
+def test_every_candidate_is_in_the_ledger_exactly_once(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    skipped = (
+        Skip("build/", Reason.IGNORED, ".gitignore:1: build/"),
+        Skip(".env", Reason.SECRET),
+    )
+    pack = packed(files, request, snapshot_of(files, skipped))
+    entries = Counter(entry.path for entry in pack.ledger)
+    assert entries == Counter([*files, "build/", ".env"])
+    included = [e.path for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
+    assert included == [item.path for item in pack.items]
+    assert sum(pack.ledger_counts.values()) == len(pack.ledger)
+
+
+@given(st.data())
+def test_the_lines_of_every_range_stand_in_the_text(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    pack = packed(files, request)
+    if request.line_numbers:
+        return
+    for item in pack.items:
+        lines = split_lines(files[item.path])
+        for span in item.ranges:
+            for line in lines[span.start - 1 : span.end]:
+                shown = line.rstrip("\r\n")
+                if request.text_format is Format.XML:
+                    shown = shown.replace("]]>", "]]]]><![CDATA[>")
+                if shown.isprintable():  # The others may have to be escaped.
+                    assert shown in pack.text
+
+
+@given(st.data())
+def test_the_order_in_which_files_come_does_not_matter(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    order = data.draw(st.permutations(sorted(files)))
+    one = packed(files, request)
+    other = packed(files, request, snapshot_of(files, order=order))
+    assert one == other
+
+
+def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import json, sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from harness.memory import packed\n"
+        "from contextpack.request import Request\n"
+        "files = {f'm{i}.py': f'from m{(i * 7) % 20} import f\\ndef f{i}(): return cart(total{i % 3})\\n'"
+        " for i in range(20)}\n"
+        "out = [packed(files, Request(query=q, budget_tokens=300, strategy=s))"
+        " for q in ('cart total f3', 'f', '') for s in ('greedy', 'mmr', 'knapsack', 'coverage')]\n"
+        "print(json.dumps([[p.text, [e.path for e in p.ledger]] for p in out]))\n"
+    )
+    tests = str(Path(__file__).parents[1])
+    outputs = [
+        subprocess.run(
+            [sys.executable, str(script), tests],
+            env={"PYTHONHASHSEED": seed, "LC_ALL": locale, "PATH": ""},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed, locale in (("1", "C"), ("2", "C.UTF-8"), ("77", "tr_TR.UTF-8"))
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert len(json.loads(outputs[0])) == 12
+
+
+BIG = {
+    f"src/cart_{i}.py": "".join(
+        f"def total_{i}_{k}(items):\n"
+        + "".join(f"    price_{k}_{n} = items[{n}] * {i}\n" for n in range(9))
+        + "    return items\n\n\n"
+        for k in range(12)
+    )
+    for i in range(12)
+}
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("budget", [1000, 8000])
+def test_the_budget_is_used_when_enough_is_relevant(strategy: Strategy, budget: int) -> None:
+    pack = packed(
+        BIG, Request(query="cart total", budget_tokens=budget, strategy=strategy, dedup=1)
+    )
+    assert 0.95 * budget <= pack.tokens <= budget
+
+
+def test_coverage_shows_more_directories_than_greedy_does() -> None:
+    files = {
+        f"{directory}/part{i}.py": f"def handler_{i}(request):\n"
+        + "    checkout(request)\n" * (12 - d)
+        for d, directory in enumerate("abcdef")
+        for i in range(6)
+    }
+
+    def directories(strategy: Strategy) -> set[str]:
+        pack = packed(
+            files, Request(query="checkout", budget_tokens=500, strategy=strategy, dedup=1)
+        )
+        return {item.path.partition("/")[0] for item in pack.items}
+
+    assert len(directories(Strategy.COVERAGE)) > len(directories(Strategy.GREEDY))
+
+
+def test_orderings_arrange_the_same_files() -> None:
+    def order(ordering: Order) -> list[str]:
+        request = Request(query="cart total", budget_tokens=2000, ordering=ordering, dedup=1)
+        return [item.path for item in packed(BIG, request).items]
+
+    natural = order(Order.NATURAL)
+    assert sorted(natural) == order(Order.PATH)
+    assert [*natural[::2], *reversed(natural[1::2])] == order(Order.U_SHAPED)
+
+
+def test_a_pin_that_does_not_fit_whole_is_cut() -> None:
+    pin = "src/cart_3.py"
+    pack = packed(BIG, Request(query="nothing", budget_tokens=300, pins=(pin,)))
+    assert [(pin, "truncated")] == [(item.path, item.detail) for item in pack.items]
+    assert pack.ledger[0].reason is Reason.PINNED
+
+
+def test_a_detail_says_more_than_a_pin() -> None:
+
+    path = "src/cart_3.py"
+    request = Request(
+        query="", budget_tokens=900, pins=(path,), details=(Forced(path, Detail.OUTLINE),)
+    )
+    assert packed(BIG, request).items[0].detail is Detail.OUTLINE
+
+
+def test_candidates_beyond_the_limit_are_named() -> None:
+    pack = packed(BIG, Request(query="cart total", max_candidates=1))
+    assert len(pack.items) == 1
+    assert pack.ledger_counts[Reason.MAX_CANDIDATES.value] == len(BIG) - 1
+
+
+def test_a_line_too_long_for_the_budget_is_cut_at_a_grapheme() -> None:
+    files = {"a.py": "cart = '" + "👩‍👩‍👧" * 500 + "'\n"}
+    pack = packed(files, Request(query="cart", budget_tokens=120))
+    assert [("a.py", "truncated", ())] == [(i.path, i.detail, i.ranges) for i in pack.items]
+    assert pack.text.count("👩") == 2 * pack.text.count("👧")

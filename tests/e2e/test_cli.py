@@ -1,0 +1,383 @@
+"""The command line over real pipes: exit codes, bytes, and what is said to whom."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import contextpackd
+from contextpack.tokens import profile_of
+from contextpackd.counters import counter
+from harness.paths import FIXTURES
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
+
+
+def run(
+    *arguments: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "contextpackd", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=cwd,
+        env=ENVIRONMENT | (env or {}),
+        check=False,
+    )
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    shutil.copytree(FIXTURES / "python-src", root)
+    return root
+
+
+def test_pack_prints_the_bundle_and_nothing_else(shop: Path) -> None:
+    done = run("pack", "objections to a checkout", "--root", str(shop), "--budget", "1k")
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "src/lending/policy.py" in done.stdout
+    assert counter(profile_of("o200k"))(done.stdout) <= 1000
+
+
+def test_the_report_goes_to_stderr(shop: Path) -> None:
+    done = run("pack", "objections to a checkout", "--root", str(shop), "--report")
+    assert done.returncode == 0
+    assert "o200k exact" in done.stderr
+    assert "left out: " in done.stderr
+    assert ".env: secret" in done.stderr
+
+
+def test_every_door_gives_the_same_bytes(shop: Path) -> None:
+    query = "objections to a checkout"
+    text = run("pack", query, "--root", str(shop), "--budget", "900").stdout
+    envelope = json.loads(
+        run("pack", query, "--root", str(shop), "--budget", "900", "--format", "json").stdout
+    )
+    line = json.dumps({"root": str(shop), "query": query, "budgetTokens": 900})
+    batch = json.loads(run("batch", stdin=line + "\n").stdout)
+    root = contextpackd.open(shop)
+    assert text == envelope["text"] == batch["text"] == root.pack(query, 900).text
+    assert envelope == batch == root.pack_json(query, "900")
+
+
+def test_the_query_may_come_from_stdin(shop: Path) -> None:
+    by_argument = run("pack", "loan renewals", "--root", str(shop))
+    by_stdin = run("pack", "-", "--root", str(shop), stdin="loan renewals")
+    assert by_argument.stdout == by_stdin.stdout != ""
+
+
+def test_nothing_relevant_is_one_line_and_exit_code_1(shop: Path) -> None:
+    done = run("pack", "zzyzx qwghlm", "--root", str(shop))
+    assert (1, "") == (done.returncode, done.stdout)
+    assert done.stderr.count("\n") == 1
+    assert "nothing relevant found" in done.stderr
+
+
+def test_an_empty_query_packs_by_structure(shop: Path) -> None:
+    done = run("pack", "", "--root", str(shop), "--format", "json")
+    assert done.returncode == 0
+    answer = json.loads(done.stdout)
+    assert answer["report"]["fallback"]
+    assert answer["items"]
+
+
+BAD = [
+    (["--budget", "0"], "--budget must be positive"),
+    (["--budget=-5"], "--budget must be a whole number"),
+    (["--budget", "nan"], "--budget must be a whole number"),
+    (["--budget", "lots"], "--budget must be a whole number"),
+    (["--reserve", "9000"], "--reserve must be"),
+    (["--strategy", "best"], "--strategy must be one of greedy"),
+    (["--ordering", "random"], "--ordering must be one of natural"),
+    (["--model", "gpt-9000"], "--model names no model"),
+    (["--scorer", "magic"], "--scorer must be one of fused"),
+    (["--mmr-lambda", "2"], "--mmr-lambda must be between 0 and 1"),
+    (["--dedup", "nan"], "--dedup must be a number"),
+    (["--max-candidates", "0"], "--max-candidates must be at least 1"),
+    (["--truncate", "middle"], "--truncate must be one of head"),
+    (["--include", "*.cobol"], "'*.cobol' matches no file"),
+    (["--exclude", "*.cobol"], "'*.cobol' matches no file"),
+    (["--pin", "src/none.py"], "src/none.py is no file below"),
+    (["--pin", ".env"], ".env is secret"),
+    (["--detail", "README.md=short"], "--detail knows whole and outline"),
+    (["--detail", "README.md"], "--detail must be PATH=whole"),
+    (["--output", "/nonexistent/out.md"], "cannot write /nonexistent/out.md"),
+    (["--output", "."], "is a directory"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=" ".join)
+def test_bad_options_are_one_line_that_names_them(
+    shop: Path, arguments: Sequence[str], message: str
+) -> None:
+    done = run("pack", "checkout", "--root", str(shop), *arguments, cwd=shop)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_bad_roots_are_refused(shop: Path, tmp_path: Path) -> None:
+    for root, message in (
+        (tmp_path / "none", "does not exist"),
+        (shop / "README.md", "is not a directory"),
+        (Path("/"), "--force"),
+    ):
+        done = run("pack", "x", "--root", str(root))
+        assert (2, "") == (done.returncode, done.stdout)
+        assert message in done.stderr
+    home = run("pack", "x", "--root", str(shop), env={"HOME": str(shop)})
+    assert home.returncode == 2
+    assert "--force" in home.stderr
+    forced = run("pack", "checkout", "--root", str(shop), "--force", env={"HOME": str(shop)})
+    assert forced.returncode == 0
+
+
+def test_unknown_commands_and_flags_are_wrong_usage() -> None:
+    for arguments in ([], ["pak"], ["pack", "x", "--budgt", "5"]):
+        done = run(*arguments)
+        assert done.returncode == 2
+        assert "usage: contextpackd" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "pack", "explain", "files", "pack-chunks", "batch"])
+def test_help_has_examples(command: str) -> None:
+    done = run(*command.split(), "--help")
+    assert done.returncode == 0
+    assert "example" in done.stdout or not command
+
+
+def test_output_is_written_whole_with_nothing_beside_it(shop: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    file = out / "bundle.md"
+    file.write_text("old")
+    done = run("pack", "checkout", "--root", str(shop), "--output", str(file))
+    assert (0, "") == (done.returncode, done.stdout)
+    assert file.read_text() == run("pack", "checkout", "--root", str(shop)).stdout
+    assert [file] == list(out.iterdir())
+
+
+def test_a_refused_request_leaves_the_output_as_it_was(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "bundle.md"
+    file.write_text("old")
+    run("pack", "checkout", "--root", str(shop), "--budget", "0", "--output", str(file))
+    assert file.read_text() == "old"
+
+
+def test_without_a_clipboard_the_bundle_is_printed_and_the_reason_said(shop: Path) -> None:
+    done = run("pack", "checkout", "--root", str(shop), "--copy", env={"PATH": "/nonexistent"})
+    assert done.returncode == 0
+    assert "no clipboard" in done.stderr
+    assert "src/lending" in done.stdout
+
+
+def test_over_ssh_the_terminal_gets_the_bundle(shop: Path) -> None:
+    controller, terminal = pty.openpty()
+    received = bytearray()
+
+    def drain() -> None:
+        while b"\x07" not in received:
+            received.extend(os.read(controller, 65536))
+
+    reader = threading.Thread(target=drain, daemon=True)
+    reader.start()
+    code = (
+        "import os, sys; os.setsid(); "
+        "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        "os.execv(sys.executable, [sys.executable, '-m', 'contextpackd', *sys.argv[1:]])"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            "pack",
+            "checkout",
+            "--root",
+            str(shop),
+            "--copy",
+            "--budget",
+            "500",
+        ],
+        stdin=terminal,
+        capture_output=True,
+        env=ENVIRONMENT | {"SSH_TTY": "/dev/pts/0"},
+        check=False,
+    )
+    reader.join(10)
+    assert (0, b"") == (done.returncode, done.stdout)
+    assert b"copied" in done.stderr
+    assert b"\x1b]52;c;" in received
+
+
+def test_explain_shows_every_part(shop: Path) -> None:
+    done = run("explain", "calendar of open days", "--root", str(shop))
+    assert done.returncode == 0
+    assert "stem" in done.stdout
+    document = json.loads(
+        run("explain", "calendar of open days", "--root", str(shop), "--format", "json").stdout
+    )
+    assert document["files"][0]["path"] == "src/lending/calendar.py"
+    assert document["files"][0]["parts"]["stem"] > 0
+
+
+def test_files_names_the_rule_behind_what_is_left_out(shop: Path) -> None:
+    document = json.loads(run("files", "--root", str(shop), "--format", "json").stdout)
+    skipped = {skip["path"]: skip for skip in document["skipped"]}
+    assert skipped["scripts/legacy_import.py"]["reason"] == "ignored"
+    assert skipped["scripts/legacy_import.py"]["rule"].startswith(".contextpackignore:")
+    assert skipped[".env"]["reason"] == "secret"
+    assert "scripts/legacy_import.py" in run("files", "--root", str(shop)).stdout
+
+
+def test_batch_answers_each_line_and_survives_bad_ones(shop: Path) -> None:
+    root = str(shop)
+    lines = [
+        json.dumps({"root": root, "query": "checkout", "budget": 500}),
+        "not json",
+        "[]",
+        json.dumps({"root": root, "query": "checkout", "budgetTokns": 5}),
+        json.dumps({"root": root, "query": "checkout", "strategy": "best"}),
+        json.dumps({"root": "/none", "query": "checkout"}),
+        json.dumps({"root": root}),
+        "",
+        json.dumps({"root": root, "query": "checkout", "budgetTokens": 500, "format": "xml"}),
+    ]
+    done = run("batch", stdin="\n".join(lines))
+    assert done.returncode == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    codes = [answer.get("error", {}).get("code") for answer in answers]
+    assert codes == [
+        None, "INVALID_LINE", "INVALID_LINE", "INVALID_OPTION", "INVALID_OPTION", "ROOT_PROBLEM",
+        "INVALID_OPTION", None,
+    ]  # fmt: skip
+    assert answers[-1]["text"].startswith("<context>")
+
+
+def test_batch_sees_a_write_made_before_the_question(shop: Path) -> None:
+    question = json.dumps({"root": str(shop), "query": "zebra"}) + "\n"
+    with subprocess.Popen(
+        [sys.executable, "-m", "contextpackd", "batch"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for n in range(30):
+            (shop / "src" / "lending" / "fees.py").write_text(f"def zebra_{n}(): ...\n")
+            process.stdin.write(question)
+            process.stdin.flush()
+            assert f"zebra_{n}(" in json.loads(process.stdout.readline())["text"]
+        process.stdin.close()
+        assert process.wait(10) == 0
+
+
+def test_pack_chunks_is_the_library_as_a_filter() -> None:
+    chunks = [
+        {"content": "one", "score": 0.9, "tokens": 50},
+        {"content": "two", "score": 0.5, "tokens": 60},
+    ]
+    done = run("pack-chunks", "--budget", "100", stdin=json.dumps(chunks))
+    assert done.returncode == 0
+    result = json.loads(done.stdout)
+    assert [chunk["content"] for chunk in result["chunks"]] == ["one"]
+    assert result["report"]["excluded"][0]["reason"] == "budget"
+    for stdin, arguments in (
+        ("nonsense", ["--budget", "5"]),
+        (json.dumps(chunks), []),
+        ("{}", ["--budget", "5"]),
+    ):
+        refused = run("pack-chunks", *arguments, stdin=stdin)
+        assert (2, "") == (refused.returncode, refused.stdout)
+        assert refused.stderr.count("\n") == 1
+
+
+def test_an_interrupt_leaves_no_file(shop: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "query"
+    os.mkfifo(fifo)
+    file = tmp_path / "bundle.md"
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "contextpackd",
+            "pack",
+            "-",
+            "--root",
+            str(shop),
+            "--output",
+            str(file),
+        ],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
+        text=True,
+    ) as process:
+        # The command waits for its query: it has started, and nothing is written yet.
+        wait_until_reading(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert process.stderr is not None
+        assert "interrupted" in process.stderr.read()
+    assert not file.exists()
+
+
+def wait_until_reading(pid: int) -> None:
+    """Until the process sleeps in a read of its standard input."""
+    call = Path(f"/proc/{pid}/syscall")
+    for _ in range(1_000_000):
+        fields = call.read_text().split()
+        if fields[:2] == ["0", "0x0"]:  # read(0, ...) on x86-64
+            return
+    pytest.fail("the command never read its standard input")
+
+
+def test_a_reader_that_leaves_early_is_no_error(shop: Path) -> None:
+    shell = f"{sys.executable} -m contextpackd files --root {shop} --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert b"Traceback" not in done.stderr
+
+
+def test_nothing_reaches_the_network(shop: Path) -> None:
+    hook = (
+        "import sys\n"
+        "def audit(event, _arguments):\n"
+        "    if event in ('socket.connect', 'socket.getaddrinfo', 'urllib.Request'):\n"
+        "        raise SystemExit(f'network: {event}')\n"
+        "sys.addaudithook(audit)\n"
+        "from contextpackd.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            hook,
+            "pack",
+            "checkout",
+            "--root",
+            str(shop),
+            "--model",
+            "gpt-4",
+        ],
+        capture_output=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert (0, b"") == (done.returncode, done.stderr)

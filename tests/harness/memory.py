@@ -1,0 +1,61 @@
+"""Workspaces in memory: files as a mapping, through the whole pipeline without a disk."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from contextpack.bundle import Pack, finish
+from contextpack.facts import facts
+from contextpack.languages import language_of
+from contextpack.model import Facts, Skip
+from contextpack.plan import plan
+from contextpack.request import Request
+from contextpack.resolve import is_config
+from contextpack.snapshot import Snapshot, Source, snapshot
+from contextpack.terms import terms
+from contextpack.tokens import profile_of, usable_budget
+from contextpackd.counters import counter
+from contextpackd.grammars import grammars
+
+GRAMMARS = grammars()
+COUNT = counter(profile_of("o200k"))
+
+# Cases must not change when Python's standard library grows.
+STANDARD_LIBRARY = frozenset({"asyncio", "calendar", "json", "os", "re", "sys", "typing"})
+
+
+def facts_of(path: str, text: str) -> Facts:
+    return facts(text, language_of(path), grammars=GRAMMARS, count=COUNT, split=terms)
+
+
+def source_of(path: str, text: str, modified: float = 0.0) -> Source:
+    data = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    return Source(path, digest, len(data), modified, facts_of(path, text))
+
+
+def snapshot_of(
+    files: Mapping[str, str],
+    skipped: Sequence[Skip] = (),
+    order: Sequence[str] | None = None,
+) -> Snapshot:
+    return snapshot(
+        [source_of(path, files[path]) for path in order or files],
+        skipped,
+        configs={path: text for path, text in files.items() if is_config(path)},
+        standard_library=STANDARD_LIBRARY,
+    )
+
+
+def packed(
+    files: Mapping[str, str], request: Request, snapshot: Snapshot | None = None
+) -> Pack:
+    made = snapshot or snapshot_of(files)
+    planned = plan(made, request)
+    profile = profile_of(request.model)
+    return finish(
+        planned,
+        made,
+        {path: files[path] for path in planned.paths},
+        count=counter(profile),
+        limit=usable_budget(request.spendable_tokens, profile),
+    )

@@ -1,0 +1,193 @@
+"""Git answers, and a repository cannot make it run anything."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from contextpackd import git
+from contextpackd.disk import discover
+from contextpackd.errors import GitUnavailable
+from harness.trees import EVERYTHING, isolate_git, run_git, write
+
+
+@pytest.fixture(autouse=True)
+def _git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "ws"
+    write(root, {".gitignore": "*.log\n", "src/a.py": "x\n", "b.log": "x\n", "new.py": "x\n"})
+    run_git(root, "init", "-q")
+    run_git(root, "add", "src", ".gitignore")
+    return root
+
+
+def test_tracked_files_are_relative_to_the_folder(root: Path) -> None:
+    assert git.tracked(root).files == {".gitignore", "src/a.py"}
+    assert git.tracked(root / "src").files == {"a.py"}
+    assert git.toplevel(root / "src") == root
+
+
+def test_a_file_that_is_gone_from_disk_is_no_candidate(root: Path) -> None:
+    (root / "src/a.py").unlink()
+    listing = discover(root, EVERYTHING)
+    assert [candidate.path for candidate in listing.candidates] == [".gitignore", "new.py"]
+    assert listing.warnings == ()
+
+
+def test_rules_come_in_the_order_of_the_paths(root: Path) -> None:
+    write(root, {".gitignore": "*.log\n!keep.log\n:x\n"})
+    found = git.rules(root, ["keep.log", "b.log", "a.py", ":x", "new\nline.log"])
+    assert [rule and (rule.line, rule.pattern) for rule in found] == [
+        (2, "!keep.log"), (1, "*.log"), None, (3, ":x"), (1, "*.log"),
+    ]  # fmt: skip
+    assert [rule.is_ignoring() for rule in found if rule] == [False, True, True, True]
+    assert git.rules(root, []) == ()
+
+
+def test_nothing_in_a_repository_gets_a_program_run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tmp_path / "RAN"
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    write(root, {".gitattributes": "* filter=x diff=x\n", "included": f"""
+[core]
+    fsmonitor = {script}
+"""})  # fmt: skip
+    for key in (
+        "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass",
+        "core.gitProxy", "filter.x.clean", "filter.x.smudge", "filter.x.process",
+        "diff.x.textconv", "diff.x.command", "diff.external", "pager.ls-files",
+        "credential.helper", "uploadpack.packObjectsHook",
+    ):  # fmt: skip
+        run_git(root, "config", key, str(script))
+    for alias in ("ls-files", "check-ignore", "rev-parse", "config"):
+        run_git(root, "config", f"alias.{alias}", f"!{script}")
+    run_git(root, "config", "core.hooksPath", str(tmp_path))
+    run_git(root, "config", "include.path", "../included")
+    run_git(root, "config", "core.untrackedCache", "true")
+    for hook in ("post-index-change", "fsmonitor-watchman", "pre-commit", "post-checkout"):
+        (tmp_path / hook).symlink_to(script)
+        (root / ".git/hooks" / hook).unlink(missing_ok=True)
+        (root / ".git/hooks" / hook).symlink_to(script)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(script))
+    monkeypatch.setenv("GIT_CONFIG_PARAMETERS", f"'core.fsmonitor'='{script}'")
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(script))
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(script))
+    index = (root / ".git/index").read_bytes()
+    ran.unlink(missing_ok=True)  # Setting it up may have run it: the plant works.
+
+    listing = discover(root, EVERYTHING)
+    assert listing.uses_git
+    assert "b.log" in [skip.path for skip in listing.skipped]
+    assert not ran.exists()
+    assert index == (root / ".git/index").read_bytes()
+
+    for name in [name for name in os.environ if name.startswith("GIT_CONFIG_")]:
+        monkeypatch.delenv(name)
+    run_git(root, "status")
+    assert ran.exists(), "the planted programs do run in a git that is not hardened"
+
+
+def test_variables_of_a_hook_do_not_lead_elsewhere(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "other", {"z.py": "x"})
+    run_git(tmp_path / "other", "init", "-q")
+    run_git(tmp_path / "other", "add", ".")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other/.git/index"))
+    assert git.tracked(root).files == {".gitignore", "src/a.py"}
+
+
+def test_a_working_tree_that_the_configuration_puts_elsewhere_is_refused(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    run_git(root, "config", "core.worktree", str(tmp_path / "other"))
+    with pytest.raises(GitUnavailable, match="its working tree is at"):
+        git.toplevel(root)
+    (notice,) = discover(root, EVERYTHING).warnings
+    assert notice.kind == "git-unavailable-fallback-walk"
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_not_one(tmp_path: Path) -> None:
+    run_git(tmp_path, "init", "-q", "--bare", "ws")
+    with pytest.raises(GitUnavailable):
+        git.toplevel(tmp_path / "ws")
+    assert discover(tmp_path / "ws", EVERYTHING).warnings == ()
+
+
+def test_a_broken_repository_is_walked_without_git(root: Path) -> None:
+    (root / ".git/HEAD").write_text("nonsense")
+    listing = discover(root, EVERYTHING)
+    assert not listing.uses_git
+    assert [notice.kind for notice in listing.warnings] == ["git-unavailable-fallback-walk"]
+    assert [(skip.path, skip.rule) for skip in listing.skipped] == [
+        ("b.log", ".gitignore:1: *.log")
+    ]
+
+
+def test_without_git_installed_only_a_repository_gets_a_warning(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "plain", {"a.py": "x"})
+    monkeypatch.setenv("PATH", str(tmp_path / "home"))
+    (notice,) = discover(root, EVERYTHING).warnings
+    assert "git is not installed" in notice.message
+    assert discover(tmp_path / "plain", EVERYTHING).warnings == ()
+
+
+def test_a_git_that_hangs_is_left(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "TIMEOUT_SECONDS", 1.0)
+    os.mkfifo(tmp_path / "fifo")
+    run_git(root, "config", "core.excludesFile", str(tmp_path / "fifo"))
+    (notice,) = discover(root, EVERYTHING).warnings
+    assert "no answer to git" in notice.message
+
+
+def test_an_ignore_file_that_is_a_fifo_is_not_waited_for(root: Path) -> None:
+    (root / ".gitignore").unlink()
+    os.mkfifo(root / ".gitignore")
+    os.mkfifo(root / "pipe.py")
+    listing = discover(root, EVERYTHING)
+    assert not listing.uses_git
+    assert [(skip.path, skip.reason, skip.rule) for skip in listing.skipped] == [
+        (".gitignore", "special", "a FIFO"),
+        ("pipe.py", "special", "a FIFO"),
+    ]
+
+
+def test_a_missing_object_is_not_fetched(root: Path, tmp_path: Path) -> None:
+    """A partial clone names where to fetch from, and `ext::` there is a command line."""
+    ran = tmp_path / "RAN"
+    run_git(root, "commit", "-q", "-m", "a")
+    tree = run_git(root, "rev-parse", "HEAD:src").strip()
+    (root / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    for key, value in (
+        ("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"), ("remote.origin.url", f"ext::touch {ran}"),
+        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+        ("protocol.ext.allow", "always"), ("protocol.allow", "always"),
+    ):  # fmt: skip
+        run_git(root, "config", key, value)
+    assert discover(root, EVERYTHING).uses_git
+    with pytest.raises(GitUnavailable):
+        git.commit_times(root, ["src/a.py"])
+    assert not ran.exists()
+    subprocess.run(
+        ["git", "-C", root, "cat-file", "-p", tree], capture_output=True, check=False
+    )
+    assert ran.exists(), "the planted command does run in a git that is not hardened"
