@@ -17,7 +17,6 @@ from contextpack.render import render
 from contextpack.request import Order, Request
 from contextpack.select import ScoredChunk, pack, u_shaped
 from contextpack.shelf import (
-    MIN_CUT_TOKENS,
     Desk,
     Shelf,
     empty_shelf,
@@ -218,8 +217,6 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             if len(missed) > MAX_MISSES:
                 break
     for candidate in missed[:MAX_CUT_TRIES]:
-        if desk.limit - shelf.tokens < MIN_CUT_TOKENS:
-            break
         cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
         shelf = cut or shelf
     return shelf

@@ -14,6 +14,9 @@ READ_AHEAD = 3
 # At least so many candidates, so that a small budget still has a choice.
 MIN_CANDIDATES = 64
 
+# A candidate with less than this share of the best score is noise: room is better left empty.
+MIN_SCORE_SHARE = 0.05
+
 # A file of at most so many tokens is shown whole: its path line costs a tenth of that, and a
 # part of it saves less than the reader loses.
 SMALL_FILE_TOKENS = 200
@@ -74,7 +77,10 @@ def plan(
 def _chunks(snapshot: Snapshot, ranking: Ranking) -> list[Candidate]:
     found: list[Candidate] = []
     small = set[Path]()
+    floor = MIN_SCORE_SHARE * ranking.chunks[0].score if ranking.chunks else 0.0
     for ranked in ranking.chunks:
+        if ranked.score < floor:
+            break
         facts = snapshot.sources[ranked.path].facts
         if facts.tokens > SMALL_FILE_TOKENS:
             found.append(

@@ -57,12 +57,18 @@ def question(query: str) -> Question:
         by_word[word] = terms(word)
         for term in by_word[word]:
             repeats[term] = repeats.get(term, 0) + 1
-            if repeats[term] <= MAX_REPEATS and not (len(term) == 1 and term.isascii()):
+            if repeats[term] <= MAX_REPEATS:
                 weights[term] = weights.get(term, 0.0) + (CODE_WEIGHT if is_code else 1.0)
+    # A letter alone is a variable in everybody's code: it counts only where nothing else does.
+    telling = {term: weight for term, weight in weights.items() if not _is_letter(term)}
     mentions = tuple(
         dict.fromkeys(
             Mention(path.replace("\\", "/"), int(line) if (line := first or second) else None)
             for path, first, second in _PATH.findall(query)
         )
     )
-    return Question(MappingProxyType(weights), MappingProxyType(by_word), mentions)
+    return Question(MappingProxyType(telling or weights), MappingProxyType(by_word), mentions)
+
+
+def _is_letter(term: str) -> bool:
+    return len(term) == 1 and term.isascii()

@@ -19,8 +19,10 @@ from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, t
 MAX_JOINED_GAP = 1
 MAX_JOINED_BLANKS = 3
 
-# A rest of fewer tokens than this says nothing that its path line would not.
-MIN_CUT_TOKENS = 20
+# A cut of fewer tokens says nothing that its path line would not; where it is all that the
+# bundle has, a line or two are better than nothing.
+MIN_CUT_TOKENS = 60
+MIN_ONLY_TOKENS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,11 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
     """
     old = shelf.pieces.get(path)
     chosen = [section.lines for section in old.sections if section.lines] if old else []
+    least = MIN_CUT_TOKENS if shelf.pieces else MIN_ONLY_TOKENS
     room = desk.limit - shelf.tokens
     if old is None:
         room -= desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
-    while room >= MIN_CUT_TOKENS:
+    while room >= least:
         kept = _kept(lines, desk.texts[path], room, cut, desk.count)
         if not kept:
             break
@@ -93,7 +96,7 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
         if (result := _with_piece(shelf, piece, desk)) is not None:
             return result
         room -= max(1, room // 16)
-    if old is not None:
+    if shelf.pieces:
         return None
     return _with_part_of_line(shelf, path, lines, cut, desk)
 
@@ -200,7 +203,7 @@ def _with_part_of_line(
         - shelf.tokens
         - desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
     )
-    while room >= MIN_CUT_TOKENS:
+    while room > 0:
         text = part(line, room, desk.count)
         if not text.strip():
             return None

@@ -71,12 +71,12 @@ def terms(word: str) -> tuple[str, ...]:
     """What a word is found by: the stems of its parts and, if it has several, the whole.
 
     The whole is lower-case, without separators and unstemmed, so that `get_user` and `getUser`
-    are one. A part of one letter counts only when it is the whole word.
+    are one. Parts of one letter count only where there are no longer ones (`f`, `f0`).
     """
     if len(word) > MAX_WORD_CHARS:
         return ()
     split = parts(word)
     if len(split) == 1:
         return (stem(split[0]),)
-    kept = [stem(part) for part in split if len(part) > 1 or not part.isascii()]
+    kept = [stem(part) for part in split if len(part) > 1 or not part.isascii()] or split[:1]
     return (*kept, "".join(split)) if split else ()

@@ -130,9 +130,11 @@ def check_root(root: Path, *, force: bool) -> Path:
         raise RootProblem(shown, reason) from error
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - `Path.home` may raise.
     if not force and (resolved == resolved.parent or resolved in _PSEUDO_ROOTS):
-        raise RootProblem(shown, "is too broad for a workspace; pass a project's directory")
+        raise RootProblem(
+            shown, "is too broad for a workspace; pass a project's directory, or --force"
+        )
     if not force and str(resolved) == home:
-        reason = "is the home directory, too broad for a workspace; pass a project's directory"
+        reason = "is the home directory, too broad for a workspace; pass a project's or --force"
         raise RootProblem(shown, reason)
     return resolved
 

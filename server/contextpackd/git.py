@@ -183,6 +183,9 @@ def _environment() -> dict[str, str]:
 # by their file times.
 MAX_COMMITS = 5000
 
+# The shortest limit of a command line (Windows, 32 KB) holds this many paths of usual length.
+MAX_ARGUMENTS = 400
+
 _INDEX_ENTRY = re.compile(
     rb"([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev:[^\n]*\n  uid:[^\n]*\n"
     rb"  size: (\d+)\t[^\n]*\n"
@@ -196,8 +199,15 @@ def commit_times(folder: Path, paths: Sequence[str]) -> dict[str, float]:
     their stat or by the index, since comparing contents may run a filter of the repository.
     Raises `GitUnavailable`.
     """
-    if not paths:
-        return {}
+    files = tracked(folder).files  # What is in a submodule is another repository's.
+    known = sorted(files.intersection(paths))
+    times: dict[str, float] = {}
+    for start in range(0, len(known), MAX_ARGUMENTS):
+        times |= _commit_times(folder, known[start : start + MAX_ARGUMENTS])
+    return times
+
+
+def _commit_times(folder: Path, paths: Sequence[str]) -> dict[str, float]:
     options = ("--no-show-signature", "--no-renames", "--relative", "--name-only", "-z")
     log = _output(
         folder, "log", *options, f"-n{MAX_COMMITS}", "--format=%x01%ct", "--", *_literal(paths)

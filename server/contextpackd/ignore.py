@@ -8,8 +8,8 @@ before children and pruned, so nothing below an ignored directory is re-included
 this against git itself, on random trees.
 
 *How it works.* A pattern becomes a regular expression over bytes, since git's wildcards match
-bytes, by a translation that follows git's `wildmatch.c` and `dir.c`, oddities included. This is
-not left to `pathspec`: it matches characters, knows no line breaks in names, strips tabs that git
+bytes, by a translation that behaves as git is seen to behave, oddities included. This is not left
+to `pathspec`: it matches characters, knows no line breaks in names, strips tabs that git
 keeps, lets `a/**` match `a` itself, and backtracks without end on patterns such as `*a*a*a*b`.
 Ours takes the leftmost match of each part between wildcards, in atomic groups, which is complete
 for such patterns and bounds the work.

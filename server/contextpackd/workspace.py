@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextpack import model, resolve
+from contextpack.content import content_reason
 from contextpack.facts import facts
 from contextpack.languages import language_of
 from contextpack.model import Facts, Skip
@@ -24,6 +25,9 @@ from contextpackd.grammars import Grammars
 # A file that changed less than this before it was read may change again within the same tick of
 # its file system's clock (2 s on FAT): its stat is not believed the next time.
 YOUNG_NS = 2_000_000_000
+
+# Words whose terms are remembered: a memory of about 200 bytes each that saves the splitting.
+MAX_KNOWN_WORDS = 500_000
 
 INDEX_MODEL = "o200k"
 """Whose tokens the index counts: estimates for the other models, which count again."""
@@ -117,6 +121,8 @@ class Workspace:
     def _read(self, candidate: Candidate, max_bytes: int) -> _Known:
         found = read(self.root, candidate, max_bytes)
         is_young = time.time_ns() - candidate.mtime_ns < YOUNG_NS
+        if isinstance(found, Text) and (reason := content_reason(candidate.path, found.text)):
+            found = Skip(candidate.path, reason)
         if isinstance(found, Skip):
             return _Known(candidate, max_bytes, found, is_young, None)
         language = language_of(candidate.path)
@@ -141,6 +147,8 @@ class Workspace:
         return _Known(candidate, max_bytes, source, is_young, config)
 
     def _split(self, word: str) -> tuple[str, ...]:
+        if len(self._terms) >= MAX_KNOWN_WORDS:
+            self._terms.clear()
         found = self._terms.get(word)
         if found is None:
             found = self._terms[word] = terms(word)

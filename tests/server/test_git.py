@@ -53,6 +53,7 @@ def test_rules_come_in_the_order_of_the_paths(root: Path) -> None:
 def test_nothing_in_a_repository_gets_a_program_run(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run_git(root, "commit", "-qm", "first")
     ran = tmp_path / "RAN"
     script = tmp_path / "script"
     script.write_text(f"#!/bin/sh\ntouch '{ran}'\ncat\n")
@@ -65,10 +66,11 @@ def test_nothing_in_a_repository_gets_a_program_run(
         "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass",
         "core.gitProxy", "filter.x.clean", "filter.x.smudge", "filter.x.process",
         "diff.x.textconv", "diff.x.command", "diff.external", "pager.ls-files",
-        "credential.helper", "uploadpack.packObjectsHook",
+        "credential.helper", "uploadpack.packObjectsHook", "gpg.program",
     ):  # fmt: skip
         run_git(root, "config", key, str(script))
-    for alias in ("ls-files", "check-ignore", "rev-parse", "config"):
+    run_git(root, "config", "log.showSignature", "true")
+    for alias in ("ls-files", "check-ignore", "rev-parse", "config", "log", "diff-index"):
         run_git(root, "config", f"alias.{alias}", f"!{script}")
     run_git(root, "config", "core.hooksPath", str(tmp_path))
     run_git(root, "config", "include.path", "../included")
@@ -89,6 +91,8 @@ def test_nothing_in_a_repository_gets_a_program_run(
     listing = discover(root, EVERYTHING)
     assert listing.uses_git
     assert "b.log" in [skip.path for skip in listing.skipped]
+    write(root, {"src/a.py": "y\n"})  # Looks changed, which is when filters run.
+    assert set(git.commit_times(root, ["src/a.py", ".gitignore"])) == {".gitignore"}
     assert not ran.exists()
     assert index == (root / ".git/index").read_bytes()
 
@@ -191,3 +195,18 @@ def test_a_missing_object_is_not_fetched(root: Path, tmp_path: Path) -> None:
         ["git", "-C", root, "cat-file", "-p", tree], capture_output=True, check=False
     )
     assert ran.exists(), "the planted command does run in a git that is not hardened"
+
+
+def test_commit_times_leave_out_what_differs_from_its_commit(tmp_path: Path) -> None:
+    names = ("same.py", "edited.py", "staged.py", "a [b]*.py", "sub/deep.py")
+    write(tmp_path, dict.fromkeys(names, "A = 1\n"))
+    run_git(tmp_path, "init", "-q")
+    run_git(tmp_path, "add", ".")
+    run_git(tmp_path, "commit", "-qm", "first")
+    write(tmp_path, {"edited.py": "A = 22\n", "staged.py": "A = 22\n", "untracked.py": ""})
+    run_git(tmp_path, "add", "staged.py")
+    asked = [*names, "untracked.py", "none.py"]
+    times = git.commit_times(tmp_path, asked)
+    assert set(times) == {"same.py", "a [b]*.py", "sub/deep.py"}
+    assert set(git.commit_times(tmp_path / "sub", ["deep.py"])) == {"deep.py"}
+    assert git.commit_times(tmp_path, []) == {}
