@@ -1,0 +1,66 @@
+"""Facts exist for any text, and their chunks cover it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextpack.text import split_lines
+from harness.memory import facts_of
+from harness.paths import FIXTURES
+
+SOURCES = [
+    file.read_text(encoding="utf-8")
+    for file in sorted(FIXTURES.rglob("src/**/*"))
+    if file.suffix in {".py", ".ts", ".tsx", ".js", ".jsx", ".cjs"}
+]
+paths = st.sampled_from(
+    ["a.py", "a.pyi", "a.js", "a.jsx", "a.ts", "a.tsx", "a.go", "a.md", "a"]
+)
+
+
+@st.composite
+def spliced(draw: st.DrawFn) -> str:
+    """Two sources cut somewhere and joined, as a text is while somebody edits it."""
+    one, other = draw(st.sampled_from(SOURCES)), draw(st.sampled_from(SOURCES))
+    head = one[: draw(st.integers(0, len(one)))]
+    tail = other[draw(st.integers(0, len(other))) :]
+    return head + draw(st.text(max_size=20)) + tail
+
+
+@given(path=paths, text=st.one_of(st.text(), spliced()))
+def test_the_chunks_of_any_text_cover_it_in_order(path: str, text: str) -> None:
+    found = facts_of(path, text)
+    n_lines = len(split_lines(text))
+    assert found.n_lines == n_lines
+    covered = [
+        n for chunk in found.chunks for n in range(chunk.lines.start, chunk.lines.end + 1)
+    ]
+    assert covered == list(range(1, n_lines + 1))
+    for symbol in found.symbols:
+        assert 1 <= symbol.lines.start <= symbol.signature.end <= symbol.lines.end <= n_lines
+    for named in found.imports:
+        assert 1 <= named.line <= n_lines
+
+
+@given(path=paths, text=spliced())
+def test_equal_texts_have_equal_facts(path: str, text: str) -> None:
+    assert facts_of(path, text) == facts_of("other/" + path, text)
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.js", "a.ts", "a.tsx", "a.json"])
+@pytest.mark.parametrize("unit", ["(", "[", "{", "f(", "if x:\n ", "<a>", "`${"])
+def test_deep_nesting_does_not_recurse(path: str, unit: str) -> None:
+    text = "x = 1\n" + unit * 5000 + "\ny = 2\n"
+    assert facts_of(path, text).chunks
+
+
+def test_a_carriage_return_alone_ends_a_line_for_symbols_too() -> None:
+    found = facts_of("a.py", "import os\rdef f():\r    return 1\r\ndef g():\n    return 2\n")
+    assert [("f", 2, 3), ("g", 4, 5)] == [
+        (s.name, s.lines.start, s.lines.end) for s in found.symbols
+    ]
+
+
+def test_lone_surrogates_and_nuls_are_text() -> None:
+    found = facts_of("a.py", "x = '\ud800'\ndef f\0(): pass\n")
+    assert found.n_lines == 2

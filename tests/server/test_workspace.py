@@ -1,0 +1,111 @@
+"""A workspace reads what changed, and nothing else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from contextpack.model import Skip
+from contextpack.request import Request
+from contextpackd.disk import Discovery
+from contextpackd.errors import Superseded
+from contextpackd.grammars import grammars
+from contextpackd.queries import answer
+from contextpackd.workspace import Workspace
+from harness.trees import write
+
+ALL = Discovery((), (), 1 << 20)
+OLD = 1_000_000_000
+
+
+def age(root: Path) -> None:
+    """Files whose stat may be believed: nothing is younger than the clock's tick."""
+    for file in root.rglob("*"):
+        os.utime(file, (OLD, OLD))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path, {f"m{i}.py": f"def part_{i}(): return {i}\n" for i in range(5)})
+    age(tmp_path)
+    return tmp_path
+
+
+def test_a_second_scan_reads_nothing_and_keeps_the_snapshot(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    first = workspace.scan(ALL)
+    second = workspace.scan(ALL)
+    assert (5, 0) == (first.n_read, second.n_read)
+    assert first.snapshot is second.snapshot
+
+
+def test_one_edit_costs_one_read_and_leaves_other_facts_alone(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    before = workspace.scan(ALL).snapshot
+    write(root, {"m3.py": "def other(): return 33\n"})
+    scan = workspace.scan(ALL)
+    assert scan.n_read == 1
+    kept = [
+        path for path, source in scan.snapshot.sources.items() if source is before.sources[path]
+    ]
+    assert ["m0.py", "m1.py", "m2.py", "m4.py"] == kept
+
+
+def test_a_young_file_is_read_again(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    write(root, {"m0.py": "def one(): ...\n"})
+    workspace.scan(ALL)
+    stat = (root / "m0.py").stat()
+    write(root, {"m0.py": "def two(): ...\n"})  # The same size,
+    os.utime(root / "m0.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))  # and the same time.
+    scan = workspace.scan(ALL)
+    assert [s.name for s in scan.snapshot.sources["m0.py"].facts.symbols] == ["two"]
+
+
+def test_a_moved_file_keeps_its_facts(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    before = workspace.scan(ALL).snapshot.sources["m0.py"].facts
+    (root / "m0.py").rename(root / "moved.py")
+    assert workspace.scan(ALL).snapshot.sources["moved.py"].facts is before
+
+
+def test_globs_of_one_request_do_not_forget_the_files_of_another(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    workspace.scan(ALL)
+    workspace.scan(Discovery(("m1.py",), (), 1 << 20))
+    assert workspace.scan(ALL).n_read == 0
+
+
+def test_a_smaller_limit_leaves_large_files_out(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    workspace.scan(ALL)
+    scan = workspace.scan(Discovery((), (), 5))
+    assert {"too-large"} == {skip.reason.value for skip in scan.snapshot.skipped}
+    assert len(workspace.scan(ALL).snapshot.sources) == 5
+
+
+def test_a_file_that_changes_between_plan_and_reading_is_planned_again(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    n_races = 1
+
+    def race(done: int, total: int) -> None:
+        """Somebody saves a file as soon as all files have been read, n times."""
+        nonlocal n_races
+        if done == total and n_races:
+            n_races -= 1
+            write(root, {"m0.py": f"def part_0(): return 'race {n_races}'\n"})
+
+    pack = answer(workspace, Request(query="part_0"), race).pack
+    assert "race 0" in pack.text
+    n_races = 1000
+    with pytest.raises(Superseded, match="ask again"):
+        answer(workspace, Request(query="part_0"), race)
+
+
+def test_a_file_that_cannot_be_read_costs_that_file(root: Path) -> None:
+    write(root, {"bad.py": b"A = 1\0\n"})
+    scan = Workspace(root, grammars()).scan(ALL)
+    assert [Skip("bad.py", scan.snapshot.skipped[0].reason)] == [
+        Skip(s.path, s.reason) for s in scan.snapshot.skipped
+    ]
+    assert scan.snapshot.skipped[0].reason.value == "binary"
