@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
-from contextpack.model import Detail, LedgerEntry, Path, Style, TokenCounter
+from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
 from contextpack.render import render
 from contextpack.request import Order, Request
@@ -32,6 +32,10 @@ from contextpack.text import Lines, split_lines
 # line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
 RANGE_TOKENS = 8
 
+# Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
+# much less than alone. Larger ones are not tried: rendering and counting is the main work.
+JOINED_TOKENS = 16
+
 # So many candidates in a row that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
 
@@ -45,6 +49,8 @@ class Choice:
 
     order: tuple[Candidate, ...]
     """Near-duplicates are out; the chosen ones come first."""
+    tokens: Mapping[Candidate, int]
+    """Of each candidate's text alone."""
     duplicates: Mapping[Candidate, tuple[Path, float]]
     """Each near-duplicate with the path of the better one and their similarity."""
     diversity: float
@@ -76,7 +82,7 @@ def finish(
     snapshot: Snapshot,
     texts: Mapping[Path, str],
     *,
-    count: TokenCounter,
+    count: BatchCounter,
     limit: int,
     times: Mapping[Path, float] | None = None,
 ) -> Pack:
@@ -140,16 +146,18 @@ def _choice(plan: Plan, desk: Desk, budget: int) -> Choice:
         for number, candidate in enumerate(plan.candidates)
         if candidate.path not in forced
     }
+    texts = [_text(candidate, desk) for candidate in by_id.values()]
+    tokens = desk.count.count_many(texts)
     result = pack(
         [
             ScoredChunk(
                 id=number,
-                content=(text := _text(candidate, desk)),
+                content=text,
                 score=candidate.score,
-                tokens=desk.count(text),
+                tokens=n,
                 metadata={"group": candidate.path.rpartition("/")[0]},
             )
-            for number, candidate in by_id.items()
+            for (number, candidate), text, n in zip(by_id.items(), texts, tokens, strict=True)
         ],
         budget=budget,
         strategy=request.strategy,
@@ -168,6 +176,7 @@ def _choice(plan: Plan, desk: Desk, budget: int) -> Choice:
     others = [candidate for candidate in by_id.values() if candidate not in known]
     return Choice(
         order=(*chosen, *others),
+        tokens=dict(zip(by_id.values(), tokens, strict=True)),
         duplicates=duplicates,
         diversity=result.report.diversity,
         optimality_gap=result.report.optimality_gap,
@@ -209,7 +218,10 @@ def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
     missed: list[Candidate] = []
     for candidate in choice.order:
-        added = with_lines(shelf, candidate.path, candidate.lines, desk)
+        room = desk.limit - shelf.tokens
+        added = None
+        if choice.tokens[candidate] <= room + JOINED_TOKENS:
+            added = with_lines(shelf, candidate.path, candidate.lines, desk)
         if added is not None:
             shelf = added
         else:

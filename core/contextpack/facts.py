@@ -1,11 +1,12 @@
 """Text to facts. They depend on the text and its language only, so equal texts share them."""
 
-from array import array
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from contextpack.languages import Grammar, outline
-from contextpack.model import Chunk, Facts, Symbol, TermCounts, TokenCounter
+from contextpack.model import BatchCounter, Chunk, Facts, Symbol, TermCounts
 from contextpack.terms import words
 from contextpack.text import Lines, split_lines
 
@@ -20,64 +21,75 @@ def facts(
     language: str,
     *,
     grammars: Mapping[str, Grammar],
-    count: TokenCounter,
+    count: BatchCounter,
     split: Split,
 ) -> Facts:
     """Everything the index keeps of one text. Total: any text has facts."""
     found = outline(text, language, grammars)
     lines = split_lines(text)
+    texts = ["".join(lines[span.start - 1 : span.end]) for span in found.chunks]
+    n_tokens, *chunk_tokens = count.count_many([text, *texts])
     return Facts(
         language=language,
         n_lines=len(lines),
-        tokens=count(text),
+        tokens=n_tokens,
         imports=found.imports,
         symbols=found.symbols,
-        chunks=tuple(
-            Chunk(span, count("".join(lines[span.start - 1 : span.end])))
-            for span in found.chunks
-        ),
-        terms=_term_counts(lines, found.chunks, found.symbols, split),
+        chunks=tuple(map(Chunk, found.chunks, chunk_tokens)),
+        terms=_term_counts(texts, _names(found.chunks, found.symbols), split),
         problems=found.problems,
     )
 
 
+Ids = NDArray[np.int64]
+
+
 def _term_counts(
-    lines: list[str], spans: tuple[Lines, ...], symbols: tuple[Symbol, ...], split: Split
+    texts: Sequence[str], names: Sequence[Sequence[str]], split: Split
 ) -> TermCounts:
+    """The terms of each chunk's text and of its names; `texts` and `names` are parallel."""
+    numbers: dict[str, int] = {}
+    in_texts = [_numbered(words(text), numbers) for text in texts]
+    in_names = [_numbered(words(" ".join(defined)), numbers) for defined in names]
     vocabulary: dict[str, int] = {}
-    known: dict[str, tuple[int, ...]] = {}
-    chunks, terms, body, names = array("I"), array("I"), array("H"), array("H")
-
-    def ids(word: str) -> tuple[int, ...]:
-        found = known.get(word)
-        if found is None:
-            found = tuple(vocabulary.setdefault(term, len(vocabulary)) for term in split(word))
-            known[word] = found
-        return found
-
-    for index, (span, defined) in enumerate(zip(spans, _names(spans, symbols), strict=True)):
-        in_body: dict[int, int] = {}
-        for word, n in Counter(words("".join(lines[span.start - 1 : span.end]))).items():
-            for term in ids(word):
-                in_body[term] = in_body.get(term, 0) + n
-        in_names: dict[int, int] = {}
-        for name in defined:
-            for word in words(name):
-                for term in ids(word):
-                    in_names[term] = in_names.get(term, 0) + 1
-                    in_body.setdefault(term, 0)
-        for term, n in in_body.items():
-            chunks.append(index)
-            terms.append(term)
-            body.append(min(n, MAX_COUNT))
-            names.append(min(in_names.get(term, 0), MAX_COUNT))
+    by_word = [
+        [vocabulary.setdefault(term, len(vocabulary)) for term in split(word)]
+        for word in numbers
+    ]
+    # The terms of word `w` are `flat[starts[w]:starts[w + 1]]`.
+    flat = np.array([term for found in by_word for term in found], np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(found) for found in by_word], dtype=np.int64)])
+    n_terms = max(1, len(vocabulary))
+    text_keys, n_uses = _counted(in_texts, flat, starts, n_terms)
+    name_keys, n_names = _counted(in_names, flat, starts, n_terms)
+    keys = np.union1d(text_keys, name_keys)
+    body = np.zeros(len(keys), np.int64)
+    body[np.searchsorted(keys, text_keys)] = n_uses
+    defined = np.zeros(len(keys), np.int64)
+    defined[np.searchsorted(keys, name_keys)] = n_names
     return TermCounts(
         vocabulary="\n".join(vocabulary),
-        chunks=chunks.tobytes(),
-        terms=terms.tobytes(),
-        body=body.tobytes(),
-        names=names.tobytes(),
+        chunks=(keys // n_terms).astype("<u4").tobytes(),
+        terms=(keys % n_terms).astype("<u4").tobytes(),
+        body=np.minimum(body, MAX_COUNT).astype("<u2").tobytes(),
+        names=np.minimum(defined, MAX_COUNT).astype("<u2").tobytes(),
     )
+
+
+def _numbered(found: list[str], numbers: dict[str, int]) -> list[int]:
+    return [numbers.setdefault(word, len(numbers)) for word in found]
+
+
+def _counted(runs: list[list[int]], flat: Ids, starts: Ids, n_terms: int) -> tuple[Ids, Ids]:
+    """How often which term stands in which run of words: keys `run * n_terms + term`, ascending."""
+    used = np.array([word for run in runs for word in run], np.int64)
+    run_of = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    n_each = starts[used + 1] - starts[used]
+    # Each word's terms, in order: its first position, then one further each.
+    begins = np.repeat(starts[used] - np.cumsum(n_each) + n_each, n_each)
+    terms = flat[begins + np.arange(len(begins))]
+    keys, counts = np.unique(np.repeat(run_of, n_each) * n_terms + terms, return_counts=True)
+    return keys.astype(np.int64), counts.astype(np.int64)
 
 
 def _names(spans: tuple[Lines, ...], symbols: tuple[Symbol, ...]) -> list[list[str]]:

@@ -1,8 +1,9 @@
 """The nouns of the project: frozen values that every other module speaks of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from contextpack.text import Lines
 
@@ -101,8 +102,8 @@ class TermCounts:
 
     Bytes are immutable, small, and ready for a store. `n` postings: `chunks` holds `n` uint32
     indices of chunks, `terms` `n` uint32 indices into `vocabulary`, `body` and `names` `n`
-    uint16 counts each (in the text, and among the names that the chunk defines). Sorted by
-    chunk, then by first use in it.
+    uint16 counts each (in the text, and among the names that the chunk defines), all little
+    endian. Sorted by chunk, then by term.
     """
 
     vocabulary: str
@@ -196,3 +197,13 @@ class Skip:
 
 TokenCounter = Callable[[str], int]
 """Text to its number of tokens. Total: any `str` has a count."""
+
+
+class BatchCounter(Protocol):
+    """A token counter that counts many texts at once, which is far cheaper than one by one."""
+
+    def __call__(self, text: str) -> int:
+        """The tokens of one text."""
+
+    def count_many(self, texts: Iterable[str]) -> list[int]:
+        """The tokens of each text, in order."""

@@ -71,12 +71,10 @@ def postings(files: Sequence[tuple[Path, TermCounts, int]]) -> Postings:
     n_chunks = [0]
     for _, counts, n in files:
         ids = _ids(counts.vocabulary.split("\n") if counts.vocabulary else (), vocabulary)
-        term_runs.append(ids[np.frombuffer(counts.terms, np.uint32)])
-        chunk_runs.append(
-            np.frombuffer(counts.chunks, np.uint32).astype(np.int64) + n_chunks[-1]
-        )
-        body_runs.append(np.frombuffer(counts.body, np.uint16))
-        name_runs.append(np.frombuffer(counts.names, np.uint16))
+        term_runs.append(ids[np.frombuffer(counts.terms, "<u4")])
+        chunk_runs.append(np.frombuffer(counts.chunks, "<u4").astype(np.int64) + n_chunks[-1])
+        body_runs.append(np.frombuffer(counts.body, "<u2"))
+        name_runs.append(np.frombuffer(counts.names, "<u2"))
         n_chunks.append(n_chunks[-1] + n)
     directories, stems = _path_rows([path for path, _, _ in files], vocabulary)
     in_term = np.concatenate([np.zeros(0, np.int64), *term_runs])

@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from contextpack.model import Detail, Path, Piece, Section, Style, TokenCounter
+from contextpack.model import (
+    BatchCounter,
+    Detail,
+    Path,
+    Piece,
+    Section,
+    Style,
+    TokenCounter,
+)
 from contextpack.render import footer, header, render_piece
 from contextpack.request import Cut
 from contextpack.text import Lines, merged
@@ -33,7 +41,7 @@ class Desk:
     """The lines of each file, with their endings."""
     languages: Mapping[Path, str]
     style: Style
-    count: TokenCounter
+    count: BatchCounter
     limit: int
     """How many tokens the rendered text may have."""
 

@@ -1,5 +1,7 @@
 """The one analyser of identifiers and words, used for queries and for files alike."""
 
+import re
+
 import regex
 
 # A run of letters, digits, marks and underscores of any script. `$` is part of JS names but
@@ -11,6 +13,10 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
 _PART = regex.compile(
     r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lo}\p{Lm}\p{M}]+|\p{Lt}\p{Ll}*|\p{N}+"
 )
+
+# The same two for ASCII, which nearly all words are: several times faster.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+_ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 # Longer "words" are data (base64, hashes): no query names them.
 MAX_WORD_CHARS = 64
@@ -42,7 +48,7 @@ _ENDINGS = (("ing", 3), ("ies", 3), ("ed", 3), ("es", 3), ("s", 3))
 
 def words(text: str) -> list[str]:
     """The words and identifiers of a text, as they are written, in order."""
-    return _WORD.findall(text)
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
 
 
 def stem(part: str) -> str:
@@ -64,7 +70,8 @@ def stem(part: str) -> str:
 
 def parts(word: str) -> list[str]:
     """The lower-case parts of an identifier: `parseHTMLResponse2` gives parse, html, response, 2."""
-    return [part.lower() for part in _PART.findall(word)]
+    pattern = _ASCII_PART if word.isascii() else _PART
+    return [part.lower() for part in pattern.findall(word)]
 
 
 def terms(word: str) -> tuple[str, ...]:
