@@ -61,6 +61,16 @@ class Reason(StrEnum):
     SUBMODULE = "submodule"  # A submodule that is not checked out.
 
 
+class ImportKind(StrEnum):
+    """How an import is written, as far as a reader of the graph may care."""
+
+    STATIC = "static"
+    TYPE = "type"  # Only for the type checker: `import type`, `TYPE_CHECKING`, stubs.
+    DYNAMIC = "dynamic"  # `import()` or `importlib` with a literal.
+    REQUIRE = "require"
+    MOCK = "mock"  # `jest.mock`, `vi.mock`: names a module without using it.
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """One import statement's target as it is written, before anything resolves it.
@@ -73,6 +83,7 @@ class Import:
     line: int
     level: int = 0
     names: tuple[str, ...] = ()
+    kind: ImportKind = ImportKind.STATIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,13 @@ class External(StrEnum):
     ASSET = "asset"
     """A file of the workspace that is no code: a style sheet, a picture, data."""
     MISSING = "missing"
+    """It should be in the workspace and is not."""
+    OUTSIDE = "outside"
+    """It leads out of the root."""
+    DYNAMIC = "dynamic"
+    """Its specifier is computed."""
+    AMBIGUOUS = "ambiguous"
+    """Several files have an equal claim."""
 
 
 @dataclass(frozen=True, slots=True)
