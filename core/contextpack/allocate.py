@@ -5,16 +5,16 @@ budget binds the sum of the contents' tokens.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from contextpack.classic import File, ScoredFile, normalize_query, score_repo
+from contextpack.classic import File, ScoredFile, known_files, normalize_query, score_repo
 from contextpack.content import is_binary_content
 from contextpack.errors import Code, PackError
 from contextpack.model import TokenCounter
 from contextpack.tokens import estimate_tokens
-from contextpack.truncate import Truncate, Truncation, head_truncate
+from contextpack.truncate import Truncate, Truncation, head_truncate, plain_number
 
 MIN_TRUNCATE_TOKENS = 20  # Fewer say too little of a file to be worth a place.
 
@@ -63,7 +63,7 @@ class FilePack:
 
 
 def build_context_pack(
-    files: Sequence[File],
+    files: Iterable[File],
     query: str,
     budget_tokens: float,
     *,
@@ -75,6 +75,7 @@ def build_context_pack(
 
     Options and errors are `allocate`'s. Binary files are left out before any scoring.
     """
+    files = known_files(files, File, "files")
     binary = [file.path for file in files if is_binary_content(file.content)]
     text = [file for file in files if not is_binary_content(file.content)]
     pack = allocate(
@@ -90,7 +91,7 @@ def build_context_pack(
 
 
 def allocate(
-    scored_files: Sequence[ScoredFile],
+    scored_files: Iterable[ScoredFile],
     budget_tokens: float,
     *,
     truncate: Truncate | None = None,
@@ -100,32 +101,40 @@ def allocate(
     """The best files within the budget. Equal scores go by path, in UTF-16 order.
 
     Without `truncate` the start of a file is kept. A budget of zero, below or NaN excludes
-    everything. Raises PackError: INVALID_BUDGET for an endless budget, INVALID_SCORE and
-    INVALID_TOKENS for figures that are no numbers, INVALID_TRUNCATION for a strategy that
-    spends more than it was given.
+    everything. Raises PackError: INVALID_BUDGET for a budget that is endless or no number,
+    INVALID_SCORE and INVALID_TOKENS for figures that are no numbers, INVALID_TRUNCATION for a
+    strategy that spends more than it was given. Raises TypeError for anything but files, and
+    for functions that cannot be called.
     """
-    if budget_tokens == math.inf:
-        raise PackError(Code.INVALID_BUDGET, "budget_tokens must be finite")
-    if not min_truncate_tokens >= 0:
-        message = f"min_truncate_tokens must be 0 or more, got {min_truncate_tokens}"
+    functions: dict[str, object] = {"counter": counter, "truncate": truncate}
+    for name, function in functions.items():
+        if not callable(function) and (name, function) != ("truncate", None):
+            raise TypeError(f"`{name}` must be callable, got {type(function).__name__}")
+    budget = _budget(budget_tokens)
+    least = plain_number(min_truncate_tokens)
+    if least is None or not least >= 0:
+        message = f"min_truncate_tokens must be 0 or more, got {_shown(min_truncate_tokens)}"
         raise PackError(Code.INVALID_TOKENS, message)
-    for file in scored_files:
-        if not math.isfinite(file.score):
-            message = f"score must be a finite number, got {file.score} for {file.path!r}"
+    files = known_files(scored_files, ScoredFile, "scored_files")
+    for file in files:
+        score = plain_number(file.score)
+        if score is None or not _is_finite(score):
+            message = (
+                f"score must be a finite number, got {_shown(file.score)} for {file.path!r}"
+            )
             raise PackError(Code.INVALID_SCORE, message, {"path": file.path})
 
-    budget = budget_tokens if math.isfinite(budget_tokens) else 0
     remaining = budget
     included: list[IncludedFile] = []
     excluded: list[ExcludedFile] = []
-    for file in sorted(scored_files, key=_best_first):
+    for file in sorted(files, key=_best_first):
         if remaining <= 0:
             excluded.append(ExcludedFile(file.path, Exclusion.EXHAUSTED))
             continue
         whole = Truncation(file.content, _counted(file.content, counter))
         if whole.tokens <= remaining:
             kept = whole
-        elif remaining >= min_truncate_tokens:
+        elif remaining >= least:
             kept = _truncated(file, math.floor(remaining), truncate, counter)
         else:
             excluded.append(ExcludedFile(file.path, Exclusion.INSUFFICIENT))
@@ -135,6 +144,29 @@ def allocate(
         )
         remaining -= kept.tokens
     return FilePack(tuple(included), tuple(excluded), budget, remaining)
+
+
+def _budget(budget_tokens: object) -> int | float:
+    """The budget as a finite number; 0 for NaN and what lies endlessly below."""
+    number = plain_number(budget_tokens)
+    if number is None or (number > 0 and not _is_finite(number)):
+        message = f"budget_tokens must be a finite number, got {_shown(budget_tokens)}"
+        raise PackError(Code.INVALID_BUDGET, message)
+    return number if _is_finite(number) else 0
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # An int that no float can hold.
+        return False
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 64:  # Python refuses to write long ones.
+        return f"an int of {value.bit_length()} bits"
+    is_short = isinstance(value, str | int | float | None)
+    return f"{value!r:.80}" if is_short else type(value).__name__
 
 
 def _best_first(file: ScoredFile) -> tuple[float, bytes]:
@@ -167,7 +199,7 @@ def _truncated(
         return Truncation(cut.content, max(claimed, counted))
     message = (
         f"truncate may spend 0 to {allowed} tokens on {file.path!r}, "
-        f"but says {claimed!r} and spent {counted}"
+        f"but says {_shown(claimed)} and spent {_shown(counted)}"
     )
     details = {"path": file.path, "allowed": allowed, "tokens": claimed, "counted": counted}
     raise PackError(Code.INVALID_TRUNCATION, message, details)
@@ -176,6 +208,6 @@ def _truncated(
 def _counted(text: str, counter: TokenCounter) -> int:
     tokens: object = counter(text)
     if not isinstance(tokens, int) or tokens < 0:
-        message = f"a token counter must return an int of 0 or more, got {tokens!r}"
+        message = f"a token counter must return an int of 0 or more, got {_shown(tokens)}"
         raise PackError(Code.INVALID_TOKENS, message)
     return tokens

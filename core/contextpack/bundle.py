@@ -95,6 +95,7 @@ def finish(
     desk = Desk(
         texts={path: tuple(split_lines(text)) for path, text in texts.items()},
         languages={path: snapshot.sources[path].facts.language for path in texts},
+        symbols={path: snapshot.sources[path].facts.symbols for path in texts},
         style=_style(request),
         count=count,
         limit=limit,
@@ -204,8 +205,8 @@ def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
         whole = Lines(1, max(1, len(desk.texts[item.path])))
-        if item.detail is Detail.OUTLINE:
-            signatures = [s.signature for s in snapshot.sources[item.path].facts.symbols]
+        signatures = [s.signature for s in snapshot.sources[item.path].facts.symbols]
+        if item.detail is Detail.OUTLINE and signatures:
             added = with_outline(shelf, item.path, signatures, desk)
         else:
             added = with_lines(shelf, item.path, whole, desk) or with_cut(

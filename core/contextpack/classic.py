@@ -6,8 +6,11 @@ too. The default scorer does neither; this one stays for those who rely on its n
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from contextpack.truncate import plain_number
 
 PATH_MATCH = 10.0  # For each query term in the path.
 CONTENT_MATCH = 2.0  # For each occurrence in the content.
@@ -46,8 +49,38 @@ class ScoredFile:
     score: float
 
 
+F = TypeVar("F", File, ScoredFile)
+
+
+def known_files(files: object, kind: type[F], argument: str) -> tuple[F, ...]:
+    """The files of any iterable, gone through once.
+
+    Raises TypeError, with the argument's name, for anything but files whose paths and contents
+    are text.
+    """
+    if not isinstance(files, Iterable) or isinstance(files, str | bytes | Mapping):
+        expected = f"must be an iterable of {kind.__name__}"
+        raise TypeError(f"`{argument}` {expected}, got {type(files).__name__}")
+    known = []
+    for position, file in enumerate(files):
+        if not isinstance(file, kind):
+            problem = f"must hold {kind.__name__} only, got {type(file).__name__}"
+            raise TypeError(f"`{argument}` {problem} at {position}")
+        # Of any type: the annotations are a promise that callers may break.
+        parts: dict[str, object] = {"path": file.path, "content": file.content}
+        for name, part in parts.items():
+            if not isinstance(part, str):
+                problem = f"whose {name} is not text but {type(part).__name__}"
+                raise TypeError(f"`{argument}` holds a file at {position} {problem}")
+        known.append(file)
+    return tuple(known)
+
+
 def normalize_query(query: str) -> tuple[str, ...]:
-    """The lower-case words of a query, each once, in order."""
+    """The lower-case words of a query, each once, in order. TypeError for one that is no text."""
+    given: object = query
+    if not isinstance(given, str):
+        raise TypeError(f"`query` must be text, got {type(given).__name__}")
     return tuple(dict.fromkeys(term for term in _SPACES.split(query.lower()) if term))
 
 
@@ -56,18 +89,20 @@ def score_file(file: File, terms: Sequence[str]) -> float:
     return _keyword_score(file, terms) + _depth_bonus(file.path)
 
 
-def score_repo(files: Sequence[File], terms: Sequence[str]) -> tuple[ScoredFile, ...]:
+def score_repo(files: Iterable[File], terms: Sequence[str]) -> tuple[ScoredFile, ...]:
     """Every file with its score, in the given order.
 
     An importer with matches of its own lends a share to what it imports, one hop far. Recency
-    is relative to this set: nothing depends on the time of the call.
+    is relative to this set: nothing depends on the time of the call. Raises TypeError for
+    anything but files.
     """
+    files = known_files(files, File, "files")
     keywords = {file.path: _keyword_score(file, terms) for file in files}
     lent = dict.fromkeys(keywords, 0.0)
     for importer, targets in build_import_graph(files).items():
         for target in targets:
             lent[target] += keywords[importer] * IMPORT_SHARE
-    recency = _recency([file.modified_at for file in files])
+    recency = _recency([_time(file) for file in files])
     return tuple(
         ScoredFile(file.path, file.content, score_file(file, terms) + lent[file.path] + recent)
         for file, recent in zip(files, recency, strict=True)
@@ -127,15 +162,27 @@ def _depth_bonus(path: str) -> float:
     return 1 / max(n_parts, 1)
 
 
+def _time(file: File) -> float | None:
+    """When the file was modified, as a finite number; None if that is unknown."""
+    if file.modified_at is None:
+        return None
+    time = plain_number(file.modified_at)
+    if time is None:
+        problem = f"must be a number or None, got {type(file.modified_at).__name__}"
+        raise TypeError(f"`modified_at` {problem} for {file.path!r}")
+    try:
+        return time if math.isfinite(time) else None
+    except OverflowError:  # An int that no float can hold.
+        return None
+
+
 def _recency(times: Sequence[float | None]) -> list[float]:
-    finite = [time for time in times if time is not None and math.isfinite(time)]
+    finite = [time for time in times if time is not None]
     if not finite:
         return [0.0] * len(times)
     oldest, span = min(finite), max(finite) - min(finite)
     return [
-        0.0
-        if time is None or not math.isfinite(time)
-        else RECENCY_SPAN * ((time - oldest) / span if span else 1.0)
+        0.0 if time is None else RECENCY_SPAN * ((time - oldest) / span if span else 1.0)
         for time in times
     ]
 

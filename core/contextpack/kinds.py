@@ -37,12 +37,29 @@ _DATA_SUFFIXES = (
 )  # fmt: skip
 
 
+_SOURCE_DIRECTORIES = frozenset({"src", "lib", "source", "sources"})
+
+
+def _source_depth(directories: list[str]) -> int:
+    """How many directories stand above the outermost source directory; all without one."""
+    for depth, directory in enumerate(directories):
+        if directory in _SOURCE_DIRECTORIES:
+            return depth
+    return len(directories)
+
+
 def kind_of(path: Path) -> Kind:
-    """The role of a file. Its directories decide first, then its name, then its suffix."""
+    """The role of a file. Its directories decide first, then its name, then its suffix.
+
+    Below a source directory names say what the product is about (`src/compiler/script`), except
+    for tests, which stand beside what they test.
+    """
     *directories, name = path.split("/")
     lowered = [directory.lower() for directory in directories]
+    outside = lowered[: _source_depth(lowered)]
     for kind, names in _DIRECTORIES:
-        if any(directory in names for directory in lowered):
+        telling = lowered if kind is Kind.TEST else outside
+        if any(directory in names for directory in telling):
             return kind
     if _TEST_NAME.match(name.rpartition(".")[0] or name):
         return Kind.TEST

@@ -144,10 +144,12 @@ def _left_out(
     cut_score: float,
 ) -> LedgerEntry:
     duplicate_of, similarity = None, None
-    if source.path in account.forced:
+    if source.facts.n_lines == 0:
+        reason = Reason.EMPTY
+    elif source.path in account.forced:
         reason = Reason.OVER_BUDGET
     elif ranked is None:
-        reason = Reason.EMPTY if source.facts.n_lines == 0 else Reason.NOT_RELEVANT
+        reason = Reason.NOT_RELEVANT
     elif source.path in account.duplicates:
         reason = Reason.NEAR_DUPLICATE
         duplicate_of, similarity = account.duplicates[source.path]

@@ -7,9 +7,12 @@ from types import MappingProxyType
 
 from contextpack.terms import STOP_WORDS, parts, terms, words
 
-# A path or a file name, with an optional line: `src/app.py`, `app.py:12`, `File "a.py", line 3`.
+# A path, a URL that ends in one, or a file name, with the line that traces and compilers write
+# behind it: `app.py:12`, `File "a.py", line 3`, `a.ts(41,5)`, `a.cs:line 12`, `a.php on line 1`,
+# `a.js#L41`.
 _PATH = re.compile(
-    r"(?<![\w/.\\-])((?:[A-Za-z]:)?[/\\]?(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9})(?:\"?, line (\d+)|:(\d+))?"
+    r"(?<![\w.\\-])((?:[A-Za-z]:)?[/\\]?(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9})"
+    r"(?:\"?,? (?:on )?line (\d+)|:line (\d+)|[:#(]L?(\d+))?"
 )
 
 # A word that only code is written like: `parseHTML`, `user_id`, `HTTP2`.
@@ -48,7 +51,7 @@ class Question:
 def question(query: str) -> Question:
     """The query, analysed. Without a word that can be looked for, `weights` is empty."""
     found = words(query)
-    meant = [word for word in found if word.lower() not in STOP_WORDS] or found
+    meant = [word for word in found if word.lower() not in STOP_WORDS]
     weights: dict[str, float] = {}
     repeats: dict[str, int] = {}
     by_word: dict[str, tuple[str, ...]] = {}
@@ -61,13 +64,14 @@ def question(query: str) -> Question:
                 weights[term] = weights.get(term, 0.0) + (CODE_WEIGHT if is_code else 1.0)
     # A letter alone is a variable in everybody's code: it counts only where nothing else does.
     telling = {term: weight for term, weight in weights.items() if not _is_letter(term)}
-    mentions = tuple(
-        dict.fromkeys(
-            Mention(path.replace("\\", "/"), int(line) if (line := first or second) else None)
-            for path, first, second in _PATH.findall(query)
-        )
-    )
+    mentions = tuple(dict.fromkeys(_mention(match) for match in _PATH.finditer(query)))
     return Question(MappingProxyType(telling or weights), MappingProxyType(by_word), mentions)
+
+
+def _mention(match: re.Match[str]) -> Mention:
+    path, *lines = match.groups()
+    line = next((int(number) for number in lines if number), None)
+    return Mention(path.replace("\\", "/"), line)
 
 
 def _is_letter(term: str) -> bool:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from contextpack.kinds import Kind, kind_of
 from contextpack.model import Chunk, Path
-from contextpack.postings import Postings, Rows
+from contextpack.postings import Postings, Rows, stem_of
 from contextpack.query import Question, question
 from contextpack.snapshot import Snapshot
+from contextpack.terms import terms, words
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +36,12 @@ STEM_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.3
 IMPORT_WEIGHT = 0.1
 MENTION_WEIGHT = 2.0
+
+# Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
+ABSENT_SHARE = 0.25
+
+# Of what its file's name and neighbours say, for a chunk without a word of the query.
+WORDLESS_FACTOR = 0.5
 
 # What a file's score is multiplied with when the query does not ask for its kind.
 KIND_FACTORS: Mapping[Kind, float] = MappingProxyType(
@@ -133,11 +140,17 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + _scaled(best_chunks))
     factors = _kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
-    in_chunk = own + _line_bonus(snapshot, asked)
-    base = sum(parts.values(), np.zeros(postings.n_files))
-    # A chunk without a word of the query shares half of what its file has: it is context.
-    relevant = np.where(chunk_scores > 0, 1.0, 0.5)
-    total = (in_chunk + base[postings.chunk_files] * relevant) * factors[postings.chunk_files]
+    # A chunk without a word of the query gets nothing for the words around it: only its file's
+    # name and its neighbours speak for it.
+    named = parts["stem"] + parts["imports"]
+    about = np.where(
+        chunk_scores > 0,
+        (parts["body"] + parts["directory"] + named)[postings.chunk_files],
+        WORDLESS_FACTOR * named[postings.chunk_files],
+    )
+    # What the query names outright is meant, whatever kind of file it is.
+    total = (own + about) * factors[postings.chunk_files]
+    total += parts["mention"][postings.chunk_files] + _line_bonus(snapshot, asked)
     parts["chunk"] = CHUNK_WEIGHT * _scaled(best_chunks)
     return _ranking(
         snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
@@ -201,9 +214,10 @@ def _coverage(rows: Rows, postings: Postings, asked: Question, n: int) -> Floats
         number = postings.vocabulary.get(term)
         documents = rows.of(number)[0] if number is not None else np.zeros(0, np.int64)
         value = weight * _idf(len(documents), n)
+        # Words that no path holds count a little: one common word is not the whole query.
+        total += value if len(documents) else ABSENT_SHARE * value
         if len(documents):
             scores[documents] += value
-            total += value
     return scores / total if total else scores
 
 
@@ -236,11 +250,19 @@ def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
 
 
 def _mentions(snapshot: Snapshot, asked: Question) -> Floats:
+    """The files that the query names: by a path in it, or by being nothing but their name."""
     scores = np.zeros(len(snapshot.paths))
+    whole = frozenset(asked.weights)
     for index, path in enumerate(snapshot.paths):
-        if any(_is_mentioned(path, mention.path) for mention in asked.mentions):
+        is_named = any(_is_mentioned(path, mention.path) for mention in asked.mentions)
+        if is_named or _is_name(path, whole):
             scores[index] = 1.0
     return scores
+
+
+def _is_name(path: Path, asked: frozenset[str]) -> bool:
+    stem = stem_of(path)
+    return any(set(terms(word)) == asked for word in words(stem)[:1]) and len(words(stem)) == 1
 
 
 def _is_mentioned(path: Path, mention: str) -> bool:

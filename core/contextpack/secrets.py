@@ -1,11 +1,47 @@
 """Names of files that hold credentials. Such files are left out before anything reads them.
 
 Only the name is judged here, never the content. Source code about secrets (`secrets.py`,
-`keystore.ts`), public keys and templates (`.env.example`) are no secrets.
+`keystore.ts`), public keys and templates (`.env.example`) are no secrets. A backup or an editor's
+file is judged by the name that it was made from: `id_rsa~` is `id_rsa`, `.env.example.bak` is
+`.env.example`. Directories are not: what is in `.aws.bak/` is judged by its own name.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+# Emacs' autosave and lock files, LibreOffice's and Word's locks, Windows' copies.
+_PREFIX = re.compile(r"(?:\.?#|\.~lock\.|~\$|copy of )(?=.)")
+_TIME = (
+    r"(?:19|20)\d\d[._-]?\d\d[._-]?\d\d"
+    r"(?:[._t -]?\d\d[.:h_-]?\d\d(?:[.:m_-]?\d\d)?(?:[.,]\d{1,9})?[sz]?)?"
+)
+# A copy's mark, which stands at the end or before the extension (`secrets.bak.yml`). Words that
+# code uses in names too (`password_new.txt`) are not among these.
+_COPY = (
+    r"[._-](?:bak|bac|bkp|backup|old|orig)[._-]?\d{0,3}"
+    r"| (?:- )?(?:copy|backup|bak|old)(?: ?\(?\d{1,3}\)?)?"
+    r"| \(\d{1,3}\)|\(\d{1,3}\)"
+    r"|[._ -]" + _TIME
+)
+# Searched from the second character on. Each alternative starts with a sign: `re` is fast then.
+_SUFFIX = re.compile(
+    r"(?:"
+    + _COPY
+    # Emacs, Vim and many others; numbered ones; LibreOffice's lock.
+    + r"|~|\.~\d{1,9}~|#|[._ -]{1,16}"
+    # Words that say nothing of a copy without the dot. `diff3` and `patch` write `orig` and `rej`.
+    + r"|\.(?:save[ds]?|sav|original|copy|prev|previous|tmp|temp|new|rej|disabled)[._-]?\d{0,3}"
+    # Left by package managers beside a file that was edited.
+    + r"|\.(?:dpkg|ucf|rpm|pac|apk)-?(?:old|new|orig|save|dist|bak|tmp)"
+    # Rotated (`.1`), numbered at random before a rename (npm), seconds or milliseconds.
+    + r"|[._-]\d{1,20}"
+    r")\Z"
+)
+_BEFORE_EXTENSION = re.compile(rf"(?:{_COPY}|[._-]copy)(?=\.[a-z\d]{{1,12}}\Z)")
+# Vim's and Kate's swap files and Vim's undo files; they put a dot (or `_`) before a name.
+_SWAP = re.compile(r"(.+)\.(?:sw[g-px]|un~|kate-swp)")
+MAX_AFFIXES = 8  # `.env.bak.bak2~` has three. Each takes a look at the whole name.
 
 # Extensions of code and prose: a file about credentials, not one that holds them.
 _ABOUT = re.compile(
@@ -34,9 +70,13 @@ class _Group:
 
 
 _GROUPS = (
-    # Twelve-factor applications keep passwords and API keys there; direnv exports the same.
-    _Group("environment file", name=re.compile(r"\.env|\.env[._-].+|.+\.env|\.envrc(?:\..+)?")),
-    # OpenSSH's default names, also with a host's name or `.bak` behind.
+    # Twelve-factor applications keep passwords and API keys there; direnv exports the same, and
+    # Cloudflare's wrangler calls it `.dev.vars`.
+    _Group(
+        "environment file",
+        name=re.compile(r"\.env|\.env[._-].+|.+\.env|\.envrc(?:\..+)?|\.dev\.vars(?:\..+)?"),
+    ),
+    # OpenSSH's default names, also with a host's name behind.
     _Group(
         "private key",
         name=re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._-].*)?"),
@@ -114,19 +154,54 @@ _GROUPS = (
 def secret_rule(path: str) -> str | None:
     """Which kind of credential a file of this name holds, or None. Case does not matter."""
     path = path.lower()
-    name = path.rpartition("/")[2]
-    is_template = _TEMPLATE.fullmatch(name) is not None
-    is_about = _ABOUT.fullmatch(name) is not None
-    for group in _GROUPS:
-        if group.has_templates and is_template:
-            continue
-        if group.name and not is_about and group.name.fullmatch(name):
-            return f"{group.rule}: {name}"
-        if group.path and not name.endswith(".pub") and group.path.fullmatch("/" + path):
-            return f"{group.rule}: {path}"
+    directory, slash, name = path.rpartition("/")
+    # Affixes leave the extension of code as it is: most files need no second look.
+    for original in (name,) if _ABOUT.fullmatch(name) else _originals(name):
+        group = _group(directory + slash, original)
+        if group:
+            return f"{group.rule}: {name if group.name else path}"
     return None
 
 
 def is_secret_name(path: str) -> bool:
     """Whether a file of this name holds credentials."""
     return secret_rule(path) is not None
+
+
+def _group(directory: str, name: str) -> _Group | None:
+    is_template = _TEMPLATE.fullmatch(name) is not None
+    is_about = _ABOUT.fullmatch(name) is not None
+    for group in _GROUPS:
+        if group.has_templates and is_template:
+            continue
+        if group.name and not is_about and group.name.fullmatch(name):
+            return group
+        if (
+            group.path
+            and not name.endswith(".pub")
+            and group.path.fullmatch("/" + directory + name)
+        ):
+            return group
+    return None
+
+
+def _originals(name: str) -> Iterable[str]:
+    """The names that the file may be a backup or an editor's file of; its own if of none."""
+    names = {name: None}
+    for _ in range(MAX_AFFIXES):
+        shorter = dict.fromkeys(one for each in names for one in _without_affix(each))
+        if shorter == names:
+            break
+        names = shorter
+    return names
+
+
+def _without_affix(name: str) -> tuple[str, ...]:
+    if swap := _SWAP.fullmatch(name):
+        bare = swap[1]
+        return (bare, bare[1:]) if bare[0] in "._" and len(bare) > 1 else (bare,)
+    if prefix := _PREFIX.match(name):
+        return (name[prefix.end() :],)
+    if affix := _SUFFIX.search(name, 1) or _BEFORE_EXTENSION.search(name, 1):
+        return (name[: affix.start()] + name[affix.end() :],)
+    return (name,)

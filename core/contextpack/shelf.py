@@ -15,6 +15,7 @@ from contextpack.model import (
     Piece,
     Section,
     Style,
+    Symbol,
     TokenCounter,
 )
 from contextpack.render import footer, header, render_piece
@@ -26,6 +27,10 @@ from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, t
 # as a short line does, and as several blank ones.
 MAX_JOINED_GAP = 1
 MAX_JOINED_BLANKS = 3
+
+# A range that begins inside a definition shows its signature, so that a reader knows where it
+# stands. Longer signatures cost more than they say.
+MAX_SIGNATURE_LINES = 4
 
 # A cut of fewer tokens says nothing that its path line would not; where it is all that the
 # bundle has, a line or two are better than nothing.
@@ -40,6 +45,8 @@ class Desk:
     texts: Mapping[Path, tuple[str, ...]]
     """The lines of each file, with their endings."""
     languages: Mapping[Path, str]
+    symbols: Mapping[Path, tuple[Symbol, ...]]
+    """The definitions of each file, outermost first."""
     style: Style
     count: BatchCounter
     limit: int
@@ -52,25 +59,28 @@ class Shelf:
 
     pieces: Mapping[Path, Piece]
     costs: Mapping[Path, int]
+    parts: int
+    """The sum of the costs."""
     frame: int
     """The cost of what stands above and below the pieces."""
 
     @property
     def tokens(self) -> int:
         """The cost of the whole, part by part."""
-        return self.frame + sum(self.costs.values())
+        return self.frame + self.parts
 
 
 def empty_shelf(desk: Desk) -> Shelf:
     """A shelf with nothing on it."""
-    return Shelf(MappingProxyType({}), MappingProxyType({}), _frame((), desk))
+    return Shelf(MappingProxyType({}), MappingProxyType({}), 0, _frame((), desk))
 
 
 def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | None:
     """The shelf with more lines of a file on it, or None when they do not fit."""
     old = shelf.pieces.get(path)
     chosen = [section.lines for section in old.sections if section.lines] if old else []
-    ranges = _tidied([*chosen, lines], desk.texts[path])
+    around = _signatures_around(lines, desk.symbols[path])
+    ranges = _tidied([*chosen, *around, lines], desk.texts[path])
     return _with_piece(shelf, piece_of(path, ranges, desk), desk) if ranges else None
 
 
@@ -114,7 +124,12 @@ def without_last(shelf: Shelf, desk: Desk) -> Shelf:
     last = list(shelf.pieces)[-1]
     pieces = {path: piece for path, piece in shelf.pieces.items() if path != last}
     costs = {path: cost for path, cost in shelf.costs.items() if path != last}
-    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), _frame(tuple(pieces), desk))
+    return Shelf(
+        MappingProxyType(pieces),
+        MappingProxyType(costs),
+        sum(costs.values()),
+        _frame(tuple(pieces), desk),
+    )
 
 
 def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
@@ -132,12 +147,27 @@ def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
     )
 
 
+def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
+    """The signatures of the definitions that a range begins inside of."""
+    return [
+        symbol.signature
+        for symbol in symbols
+        if symbol.signature.end < lines.start <= symbol.lines.end
+        and len(symbol.signature) <= MAX_SIGNATURE_LINES
+    ]
+
+
 def _with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
+    cost = desk.count(render_piece(piece, desk.style))
+    frame = shelf.frame
+    if desk.style.tree and piece.path not in shelf.pieces:
+        frame = _frame((*shelf.pieces, piece.path), desk)
+    parts = shelf.parts - shelf.costs.get(piece.path, 0) + cost
+    if frame + parts > desk.limit:
+        return None
     pieces = {**shelf.pieces, piece.path: piece}
-    costs = {**shelf.costs, piece.path: desk.count(render_piece(piece, desk.style))}
-    frame = _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame
-    result = Shelf(MappingProxyType(pieces), MappingProxyType(costs), frame)
-    return result if result.tokens <= desk.limit else None
+    costs = {**shelf.costs, piece.path: cost}
+    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), parts, frame)
 
 
 def _frame(paths: tuple[Path, ...], desk: Desk) -> int:

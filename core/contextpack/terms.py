@@ -1,6 +1,7 @@
 """The one analyser of identifiers and words, used for queries and for files alike."""
 
 import re
+from unicodedata import normalize
 
 import regex
 
@@ -17,6 +18,10 @@ _PART = regex.compile(
 # The same two for ASCII, which nearly all words are: several times faster.
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]{3,}"
+)
 
 # Longer "words" are data (base64, hashes): no query names them.
 MAX_WORD_CHARS = 64
@@ -70,20 +75,31 @@ def stem(part: str) -> str:
 
 def parts(word: str) -> list[str]:
     """The lower-case parts of an identifier: `parseHTMLResponse2` gives parse, html, response, 2."""
-    pattern = _ASCII_PART if word.isascii() else _PART
-    return [part.lower() for part in pattern.findall(word)]
+    if word.isascii():
+        return [part.lower() for part in _ASCII_PART.findall(word)]
+    # One spelling for composed and decomposed letters, `ß` and `ss`: in the analyser alone,
+    # never in what is shown or counted.
+    return [normalize("NFC", part).casefold() for part in _PART.findall(normalize("NFC", word))]
 
 
 def terms(word: str) -> tuple[str, ...]:
     """What a word is found by: the stems of its parts and, if it has several, the whole.
 
-    The whole is lower-case, without separators and unstemmed, so that `get_user` and `getUser`
-    are one. Parts of one letter count only where there are no longer ones (`f`, `f0`).
+    The whole has no separators, so that `get_user`, `getUser` and `getuser` are one. Scripts
+    without spaces are found by pairs of characters too. Parts of one letter count only where there are no longer ones (`f`, `f0`).
     """
     if len(word) > MAX_WORD_CHARS:
         return ()
     split = parts(word)
+    if not word.isascii():
+        split = [*split, *_pairs(word)]
     if len(split) == 1:
         return (stem(split[0]),)
     kept = [stem(part) for part in split if len(part) > 1 or not part.isascii()] or split[:1]
-    return (*kept, "".join(split)) if split else ()
+    whole = "".join(parts(word))
+    return (*kept, stem(whole)) if split else ()
+
+
+def _pairs(word: str) -> list[str]:
+    """The pairs of neighbours in the word's runs of scripts that are written without spaces."""
+    return [run[i : i + 2] for run in _UNSPACED.findall(word) for i in range(len(run) - 1)]

@@ -15,6 +15,7 @@ _UNPRINTABLE = re.compile(
 # Of these, a terminal takes tabs and line ends well.
 _RISKY = re.compile(rf"\r(?!\n)|(?![\t\r\n]){_UNPRINTABLE.pattern}")
 _BIDI_CONTROL = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SHORT_ESCAPES = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 
 
@@ -36,6 +37,11 @@ class Lines:
 def split_lines(text: str) -> list[str]:
     """The lines of a text, each with its ending, so that joining them gives the text back."""
     return _LINE.findall(text)
+
+
+def writable(text: str) -> str:
+    """The text without lone surrogates, which no encoding can write: each becomes U+FFFD."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def merged(ranges: Iterable[Lines]) -> tuple[Lines, ...]:

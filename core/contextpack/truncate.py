@@ -4,14 +4,21 @@ A cut never splits a grapheme, so no surrogate pair, no emoji sequence and no `\
 Every length is counted, never computed from parts: with real tokenizers a text may cost more
 than its parts do, or less than its own beginning. Each cut is found with O(log n) counts, and
 is as long as can be in this sense: one grapheme (or line) more would not fit.
+
+The strategies look at what they are given: TypeError for content that is not text or a counter
+that cannot be called, PackError (INVALID_BUDGET) for `max_tokens` that is no number or NaN.
+A fraction of a token buys nothing: `max_tokens` is rounded down.
 """
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import regex
 
+from contextpack.errors import Code, PackError
 from contextpack.model import TokenCounter
 from contextpack.tokens import estimate_tokens
 
@@ -21,6 +28,8 @@ MARKER = "\n/* ... truncated ... */\n"
 # First guesses for the search. Wrong ones cost a few counts more.
 _CHARS_PER_TOKEN = 4
 _TOKENS_PER_LINE = 8
+
+_ENDLESS = 1 << 62  # No text has so many tokens.
 
 # Two neighbours that are never one grapheme, whatever stands around them: text around any cut
 # is split from the nearest such place and not from its start. `regex` searches backwards here.
@@ -58,6 +67,7 @@ def head_truncate(
     content: str, max_tokens: int, counter: TokenCounter = estimate_tokens
 ) -> Truncation:
     """The start of the text, the whole of it if it fits."""
+    max_tokens = _limit(content, max_tokens, counter)
     tokens = counter(content)
     if tokens <= max_tokens:
         return Truncation(content, tokens)
@@ -68,6 +78,7 @@ def tail_truncate(
     content: str, max_tokens: int, counter: TokenCounter = estimate_tokens
 ) -> Truncation:
     """The end of the text, the whole of it if it fits."""
+    max_tokens = _limit(content, max_tokens, counter)
     tokens = counter(content)
     if tokens <= max_tokens:
         return Truncation(content, tokens)
@@ -81,6 +92,7 @@ def summary_truncate(
 
     Only the start, without a marker, where the marker leaves no room for text.
     """
+    max_tokens = _limit(content, max_tokens, counter)
     tokens = counter(content)
     if tokens <= max_tokens:
         return Truncation(content, tokens)
@@ -96,6 +108,18 @@ def summary_truncate(
         room -= give_back  # Joined, the three cost more than apart.
         give_back *= 2
     return head_truncate(content, max_tokens, counter)
+
+
+def plain_number(value: object) -> int | float | None:
+    """The value as a number of Python's own, NaN and infinities too, or None if it is not one.
+
+    A bool is not one.
+    """
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value
 
 
 def grapheme_prefix(text: str, max_tokens: int, counter: TokenCounter) -> str:
@@ -141,6 +165,22 @@ def tail_lines(lines: Sequence[str], max_tokens: int, counter: TokenCounter) -> 
 def boundaries_around(text: str, offset: int) -> tuple[int, int]:
     """The last place to cut at or before the offset, and the first at or after it."""
     return _boundaries(text)(offset)
+
+
+def _limit(content: object, max_tokens: object, counter: object) -> int:
+    """`max_tokens` rounded down, and none of the three nonsense.
+
+    They are of any type: the annotations are a promise that callers may break.
+    """
+    if not isinstance(content, str):
+        raise TypeError(f"`content` must be text, got {type(content).__name__}")
+    if not callable(counter):
+        raise TypeError(f"`counter` must be callable, got {type(counter).__name__}")
+    number = plain_number(max_tokens)
+    if number is None or (isinstance(number, float) and math.isnan(number)):
+        shown = type(max_tokens).__name__ if number is None else "NaN"
+        raise PackError(Code.INVALID_BUDGET, f"`max_tokens` must be a number, got {shown}")
+    return math.floor(min(max(number, -1), _ENDLESS))  # All below 0 buy the same.
 
 
 def _boundaries(text: str) -> Callable[[int], tuple[int, int]]:

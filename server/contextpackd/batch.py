@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from contextpack.errors import PackError
+from contextpack.text import writable
 from contextpackd.disk import check_root
 from contextpackd.errors import DaemonError, OptionProblem
 from contextpackd.grammars import Grammars, grammars
@@ -39,15 +40,16 @@ def _answered(
 ) -> Json:
     try:
         document = json.loads(line)
-        if not isinstance(document, dict):
-            return error_json("INVALID_LINE", "a line must be a JSON object")
+    except (ValueError, RecursionError) as error:
+        return error_json("INVALID_LINE", f"a line must be a JSON object: {error}")
+    if not isinstance(document, dict):
+        return error_json("INVALID_LINE", "a line must be a JSON object")
+    try:
         workspace = _workspace(document, workspaces, compiled, force=force)
         request = request_from_json(document, other=_FIELDS)
         return answer_json(answer(workspace, request, lambda _done, _total: None))
-    except ValueError as error:
-        return error_json("INVALID_LINE", f"a line must be a JSON object: {error}")
     except OptionProblem as error:
-        return error_json("INVALID_OPTION", str(error), {"option": error.option})
+        return error_json("INVALID_OPTION", str(error), {"option": writable(error.option)})
     except DaemonError as error:
         return error_json(_code(error), str(error))
     except PackError as error:
@@ -65,7 +67,7 @@ def _workspace(
     force: bool,
 ) -> Workspace:
     root = document.get("root")
-    if not isinstance(root, str):
+    if not isinstance(root, str) or not root or "\0" in root:
         raise OptionProblem("root", "must be the path of a directory", root)
     file = check_root(Path(root), force=force or document.get("force") is True)
     workspace = workspaces.pop(file, None) or Workspace(file, compiled)

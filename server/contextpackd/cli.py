@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import NoReturn
 
 from contextpack.errors import PackError
 from contextpack.model import Format
@@ -23,7 +22,7 @@ from contextpackd import output, report, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
-from contextpackd.errors import DaemonError, InputProblem
+from contextpackd.errors import DaemonError, InputProblem, OptionProblem
 from contextpackd.grammars import grammars
 from contextpackd.options import OPTIONS, Option, default_of, request_of
 from contextpackd.queries import answer, checked_scan, explanation
@@ -35,11 +34,6 @@ _ENVELOPE = "json"
 _DEFAULT_TOP = 20
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run one command and leave with its exit code."""
-    raise SystemExit(run(arguments))
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
@@ -48,10 +42,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(parsed)
     except (DaemonError, PackError) as error:
-        _say(str(error))
+        output.say(str(error))
         return USAGE
     except KeyboardInterrupt:
-        _say("interrupted; nothing was written")
+        output.say("interrupted; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader left early (`| head`). Python would complain once more at exit.
@@ -59,7 +53,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return OK
     except Exception:
         logging.getLogger(__name__).exception("internal error")
-        _say("internal error; please report the traceback above")
+        output.say("internal error; please report the traceback above")
         return INTERNAL
 
 
@@ -78,11 +72,13 @@ def _pack(parsed: argparse.Namespace) -> int:
         _copy(text, is_shown_elsewhere=parsed.output is not None)
     elif parsed.output is None:
         output.write_stdout(text)
-    if parsed.report or sys.stderr.isatty():
-        report.show_answer(report.console(sys.stderr), result)
+    if parsed.report or report.is_terminal(sys.stderr):
+        report.show_answer(sys.stderr, result)
     if result.pack.items:
         return OK
-    _say(_nothing(result.pack.is_fallback, [warning.message for warning in result.warnings]))
+    output.say(
+        _nothing(result.pack.is_fallback, [warning.message for warning in result.warnings])
+    )
     return NOTHING
 
 
@@ -93,10 +89,10 @@ def _explain(parsed: argparse.Namespace) -> int:
         document = wire.explanation_json(result, parsed.top)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
-        report.show_explanation(report.console(sys.stdout), result, parsed.top)
+        report.show_explanation(sys.stdout, result, parsed.top)
     if result.ranking.files:
         return OK
-    _say(_nothing(result.ranking.is_fallback, []))
+    output.say(_nothing(result.ranking.is_fallback, []))
     return NOTHING
 
 
@@ -108,7 +104,7 @@ def _files(parsed: argparse.Namespace) -> int:
         document = wire.files_json(str(workspace.root), scan)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
-        report.show_files(report.console(sys.stdout), scan)
+        report.show_files(sys.stdout, scan)
     return OK
 
 
@@ -122,11 +118,11 @@ def _pack_chunks(parsed: argparse.Namespace) -> int:
         "max_candidates",
     )
     try:
-        document = json.loads(sys.stdin.buffer.read())
+        document = json.loads(output.read_stdin())
         result = packed_json(document, {name: getattr(parsed, name) for name in names})
     except PackError:
         raise
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputProblem(
             f"must hold JSON, a list of chunks or chunks and options: {error}"
         ) from error
@@ -135,7 +131,9 @@ def _pack_chunks(parsed: argparse.Namespace) -> int:
 
 
 def _batch(parsed: argparse.Namespace) -> int:
-    lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
+    if sys.stdin is None:
+        raise InputProblem("is closed")
+    lines = (line.decode("utf-8-sig", "replace") for line in sys.stdin.buffer)
     for line in answers(lines, force=parsed.force):
         output.write_stdout(f"{line}\n")
     return OK
@@ -147,11 +145,16 @@ def _workspace(parsed: argparse.Namespace) -> Workspace:
 
 def _request(parsed: argparse.Namespace) -> Request:
     values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
-    if getattr(parsed, "format", None) in set(Format) and values["text_format"] is None:
-        values["text_format"] = parsed.format
+    syntax = getattr(parsed, "format", None)
+    if syntax in set(Format):
+        if values["text_format"] not in (None, syntax):
+            raise OptionProblem(
+                "--text", f"and --format {syntax} contradict each other; give one"
+            )
+        values["text_format"] = syntax
     query = getattr(parsed, "query", "")
     if query == "-":
-        query = sys.stdin.buffer.read().decode("utf-8", "replace")
+        query = output.read_stdin().decode("utf-8", "replace")
     given = {name: value for name, value in values.items() if value is not None}
     return request_of(query, given, lambda option: f"--{option.flag}")
 
@@ -159,21 +162,23 @@ def _request(parsed: argparse.Namespace) -> Request:
 def _copy(text: str, *, is_shown_elsewhere: bool) -> None:
     problem = output.copy(text, os.environ)
     if problem is None:
-        _say("copied to the clipboard")
+        output.say("copied to the clipboard")
         return
-    _say(problem)
+    output.say(problem)
     if not is_shown_elsewhere:
         output.write_stdout(text)
 
 
 def _nothing(is_fallback: bool, warnings: Sequence[str]) -> str:  # noqa: FBT001  # a fact, not a switch
     reason = "; ".join(warnings)
-    what = "the workspace has no text" if is_fallback else "nothing relevant found"
+    what = "there is no file with text" if is_fallback else "nothing relevant found"
     return f"{what}; the bundle is empty" + (f" ({reason})" if reason else "")
 
 
-def _say(line: str) -> None:
-    sys.stderr.write(f"contextpackd: {line}\n")
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number above 0")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -198,8 +203,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_root(pack)
     _add_options(pack, OPTIONS)
     pack.add_argument(
-        "--format", choices=[*Format, _ENVELOPE], default=Format.MARKDOWN.value,
-        help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report",
+        "--format", choices=[*Format, _ENVELOPE], default=None,
+        help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report (default: markdown)",
     )  # fmt: skip
     pack.add_argument(
         "--report", action="store_true", help="report on stderr even if it is no terminal"
@@ -223,7 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_table_format(explain)
     explain.add_argument(
         "--top",
-        type=int,
+        type=_positive,
         default=_DEFAULT_TOP,
         metavar="N",
         help="how many files (default: %(default)s)",

@@ -83,6 +83,8 @@ class Candidate:
     path: model.Path
     size_bytes: int
     mtime_ns: int
+    ctime_ns: int
+    """When the inode changed: it cannot be set back, as the time of the content can."""
     inode: int
 
 
@@ -422,7 +424,9 @@ class _Walk:
             named = named_reason(path)
             rule = _too_large(status.st_size, self.options.max_file_bytes)
             return Skip(path, named or Reason.TOO_LARGE, None if named else rule)
-        return Candidate(path, status.st_size, status.st_mtime_ns, status.st_ino)
+        return Candidate(
+            path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+        )
 
     def _skip(self, folder: _Folder, path: str, reason: Reason, rule: str | None) -> None:
         if not folder.is_silent:

@@ -27,7 +27,11 @@ class OptionProblem(DaemonError):
     """An option whose value cannot be, named as the caller wrote it."""
 
     def __init__(self, option: str, problem: str, value: object = None) -> None:
-        got = "" if value is None or "got" in problem else f", got {value!r}"
+        got = (
+            ""
+            if value is None or "got" in problem or repr(value) in problem
+            else f", got {value!r}"
+        )
         super().__init__(f"{option} {problem}{got}")
         self.option = option
         self.problem = problem

@@ -20,6 +20,9 @@ from contextpackd.errors import OptionProblem
 _SUFFIXES: Mapping[str, int] = MappingProxyType({"": 1, "k": 1_000, "m": 1_000_000})
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmM]?)\s*\Z")
 
+MAX_COUNT = 10**15  # Beyond it a float, as the packer's arithmetic has, loses units.
+MAX_NUMBER_CHARS = 20  # Nobody's budget is longer, and Python refuses to read 4 300 digits.
+
 # What `--detail PATH=FORM` may ask for; the other details are results.
 _DETAILS = (Detail.WHOLE, Detail.OUTLINE)
 
@@ -48,13 +51,15 @@ class Option:
 
 
 def _count(value: object) -> int:
+    if isinstance(value, str) and len(value) > MAX_NUMBER_CHARS:
+        raise ValueError("must be a whole number, such as 8000 or 8k")
     if isinstance(value, str) and (match := _NUMBER.match(value)):
         number = float(match[1]) * _SUFFIXES[match[2].lower()]
         if number.is_integer():
             return int(number)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_COUNT:
         return value
     raise ValueError("must be a whole number, such as 8000 or 8k")
 
@@ -66,7 +71,7 @@ def _optional_count(value: object) -> int | None:
 def _real(value: object) -> float:
     try:
         number = float(value) if isinstance(value, str | int | float) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError("must be a number")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyperclip
 
-from contextpackd.errors import OutputProblem
+from contextpack.text import terminal_safe
+from contextpackd.errors import InputProblem, OutputProblem
 
 # Terminals drop longer OSC 52 sequences without a word: 74 994 bytes of payload is what the
 # strictest common ones (tmux, hterm) let through.
@@ -19,30 +20,69 @@ MAX_OSC52_BYTES = 74_994
 def write_file(file: Path, text: str) -> None:
     """Write the text and then rename: whoever reads the file sees the old or the new one.
 
-    Raises `OutputProblem`.
+    What is no regular file (a FIFO, a terminal) is written into, since a rename would replace
+    it; a link is followed to its file. Raises `OutputProblem`.
     """
     temporary: Path | None = None
     try:
-        if file.is_dir():
+        target = file.resolve()
+        if target.is_dir():
             raise OutputProblem(str(file), "is a directory")
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        if target.exists() and not target.is_file():
+            with target.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+                stream.write(text)
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(text)
-        temporary.chmod(file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask())
-        temporary.replace(file)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        temporary.chmod(mode)
+        temporary.replace(target)
         temporary = None
-    except OSError as error:
-        raise OutputProblem(str(file), error.strerror or str(error)) from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links.
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OutputProblem(str(file), reason) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 
 
 def write_stdout(text: str) -> None:
-    """Write to standard output, as UTF-8 whatever the locale, line ends untouched."""
-    sys.stdout.buffer.write(text.encode("utf-8"))
-    sys.stdout.buffer.flush()
+    """Write to standard output, as UTF-8 whatever the locale, line ends untouched.
+
+    On a terminal, characters that would move its cursor or reorder its text become escapes.
+    Raises `OutputProblem`, and `BrokenPipeError` when the reader left.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OutputProblem("standard output", "it is closed")
+    shown = terminal_safe(text) if stream.isatty() else text
+    try:
+        # What no encoding can write (a lone surrogate of the query) becomes a question mark.
+        stream.buffer.write(shown.encode("utf-8", "replace"))
+        stream.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputProblem("standard output", error.strerror or str(error)) from error
+
+
+def say(line: str) -> None:
+    """Tell the person: one line on standard error. A closed or full one is nobody there."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"contextpackd: {line}\n")
+            sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def read_stdin() -> bytes:
+    """Everything on standard input. Raises `InputProblem` when it is closed."""
+    if sys.stdin is None:
+        raise InputProblem("is closed")
+    return sys.stdin.buffer.read()
 
 
 def copy(text: str, environment: Mapping[str, str]) -> str | None:
@@ -61,7 +101,7 @@ def copy(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def _copy_by_terminal(text: str) -> str | None:
-    payload = base64.b64encode(text.encode("utf-8"))
+    payload = base64.b64encode(text.encode("utf-8", "replace"))
     if len(payload) > MAX_OSC52_BYTES:
         return f"no clipboard: terminals take at most {MAX_OSC52_BYTES} bytes over ssh, this has {len(payload)}; use --output FILE"
     try:

@@ -1,7 +1,10 @@
 """What every door calls: a workspace and a request to an answer."""
 
+import os
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from contextpack import model
 from contextpack.bundle import Pack, finish
@@ -167,8 +170,7 @@ def _with_known_pins(request: Request, workspace: Workspace, scan: Scan) -> Requ
 
 
 def _known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> model.Path:
-    prefix = f"{workspace.root.as_posix().rstrip('/')}/"
-    relative = path.removeprefix(prefix).removeprefix("./")
+    relative = _relative(path, workspace.root)
     if relative in scan.snapshot.sources:
         return relative
     for skip in scan.snapshot.skipped:
@@ -181,6 +183,15 @@ def _known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> mod
     raise OptionProblem(
         option, f"{path} is no file below {workspace.root}; paths are relative to the root"
     )
+
+
+def _relative(path: str, root: Path) -> model.Path:
+    """A path as a person gives it, relative to the root: absolute, through a link, with `..`."""
+    if not path.startswith("/"):
+        return posixpath.normpath(path)
+    # Only the directory is resolved: the file itself must be judged as what it is.
+    file = Path(os.path.realpath(posixpath.dirname(path))) / posixpath.basename(path)
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else path
 
 
 def _covers(skip: Skip, path: model.Path) -> bool:
@@ -205,6 +216,9 @@ def _warnings(
     scan: Scan, pack: Pack, texts: Mapping[model.Path, str], limit: int
 ) -> tuple[Warned, ...]:
     found = [Warned(notice.kind.value, notice.message) for notice in scan.notices]
+    if not scan.snapshot.sources:
+        found.append(Warned("no-candidates", "no file is left to choose from"))
+        return tuple(found)
     included = [item.path for item in pack.items]
     lossy = set(scan.lossy)
     for path in included:

@@ -1,5 +1,6 @@
 """Answers for people: tables on a terminal, plain rows elsewhere."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -25,6 +26,9 @@ PROGRESS_AFTER_SECONDS = 1.0
 # How many entries that were left out the report names; the counts cover the rest.
 SHOWN_LEFT_OUT = 12
 
+# Below this many columns the bar and the reasons give way to the paths.
+WIDE_COLUMNS = 120
+
 _FORMS = frozenset(outcome.value for outcome in Outcome)
 
 _BAR_CELLS = 16
@@ -40,20 +44,41 @@ _TELLING = (
 )
 
 
-def console(stream: IO[str]) -> Console:
-    """A console on a stream: colours and the window's width only on a terminal."""
-    return Console(file=stream, width=None if stream.isatty() else PIPE_WIDTH, highlight=False)
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Whether a person looks at a stream; a closed one nobody does."""
+    return stream is not None and stream.isatty()
 
 
 @contextmanager
-def progress(stream: IO[str], clock: workspace.Clock) -> Iterator[workspace.Progress]:
+def _console(stream: IO[str] | None) -> Iterator[Console]:
+    """A console on a stream: colours and the window's width only on a terminal.
+
+    A stream that is closed or full loses the report, which is no reason to lose the result.
+    """
+    out = Console(
+        file=stream if stream is not None else io.StringIO(),
+        width=None if is_terminal(stream) else PIPE_WIDTH,
+        highlight=False,
+    )
+    try:
+        yield out
+        if stream is not None:
+            stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
+
+
+@contextmanager
+def progress(stream: IO[str] | None, clock: workspace.Clock) -> Iterator[workspace.Progress]:
     """A progress bar with counts on a terminal, for work that takes over a second."""
-    if not stream.isatty():
+    if stream is None or not stream.isatty():
         yield lambda _done, _total: None
         return
     bar = Progress(
         TextColumn("indexing"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
-        console=console(stream), transient=True,
+        console=Console(file=stream), transient=True,
     )  # fmt: skip
     task = bar.add_task("indexing", total=None)
     began = clock()
@@ -69,8 +94,13 @@ def progress(stream: IO[str], clock: workspace.Clock) -> Iterator[workspace.Prog
         bar.stop()
 
 
-def show_answer(out: Console, answer: Answer) -> None:
+def show_answer(stream: IO[str] | None, answer: Answer) -> None:
     """What is in and why, what was left out and why, and how the budget was spent."""
+    with _console(stream) as out:
+        _show_answer(out, answer)
+
+
+def _show_answer(out: Console, answer: Answer) -> None:
     pack, request = answer.pack, answer.request
     counted = (
         "exact" if answer.profile.exact else f"estimate, ±{answer.profile.error_bound:.0%}"
@@ -83,15 +113,19 @@ def show_answer(out: Console, answer: Answer) -> None:
     if pack.is_fallback:
         out.print("no words to look for: chosen by structure and recency (fallback)")
     if pack.items:
-        table = _table("tokens:>", "", "form", "path", "why")
+        is_wide = out.width >= WIDE_COLUMNS
+        table = _table(
+            "tokens:>",
+            *([""] if is_wide else []),
+            "form",
+            "path",
+            *(["why"] if is_wide else []),
+        )
         for item in pack.items:
-            table.add_row(
-                str(item.tokens),
-                _bar(item.tokens / request.budget_tokens),
-                item.detail.value,
-                f"{_safe(item.path)}[dim]:{_spans(item)}[/]",
-                f"[dim]{escape('; '.join(item.reasons[:2]))}[/]",
-            )
+            bar = [_bar(item.tokens / request.budget_tokens)] if is_wide else []
+            why = [f"[dim]{escape('; '.join(item.reasons[:2]))}[/]"] if is_wide else []
+            place = f"{_safe(item.path)}[dim]:{_spans(item)}[/]"
+            table.add_row(str(item.tokens), *bar, item.detail.value, place, *why)
         out.print(table)
     left_out = [entry for entry in pack.ledger if entry.outcome is Outcome.EXCLUDED]
     if left_out:
@@ -105,8 +139,13 @@ def show_answer(out: Console, answer: Answer) -> None:
         out.print(f"[yellow]{warning.kind}[/]: {escape(warning.message)}")
 
 
-def show_explanation(out: Console, explanation: Explanation, top: int) -> None:
+def show_explanation(stream: IO[str] | None, explanation: Explanation, top: int) -> None:
     """The ranking: each file with its score and the parts of it."""
+    with _console(stream) as out:
+        _show_explanation(out, explanation, top)
+
+
+def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
     ranking = explanation.ranking
     if ranking.is_fallback:
         out.print("no words to look for: ranked by structure and recency (fallback)")
@@ -124,8 +163,13 @@ def show_explanation(out: Console, explanation: Explanation, top: int) -> None:
         out.print(f"… {len(ranking.files) - top} more (--top N)")
 
 
-def show_files(out: Console, scan: Scan) -> None:
+def show_files(stream: IO[str] | None, scan: Scan) -> None:
     """What discovery sees: each file with its tokens, and what is left out by which rule."""
+    with _console(stream) as out:
+        _show_files(out, scan)
+
+
+def _show_files(out: Console, scan: Scan) -> None:
     table = _table("tokens:>", "lines:>", "language", "path")
     sources = scan.snapshot.sources.values()
     for source in sources:
@@ -152,7 +196,7 @@ def _table(*columns: str) -> Table:
         is_path = name == "path"
         table.add_column(
             name, justify="right" if align else "left", overflow="fold" if is_path else "ellipsis",
-            no_wrap=not is_path,
+            no_wrap=not is_path, min_width=20 if is_path else None,
         )  # fmt: skip
     return table
 

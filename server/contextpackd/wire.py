@@ -7,7 +7,7 @@ from contextpack.model import LedgerEntry, Outcome, Reason, Skip
 from contextpack.rank import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
-from contextpack.text import display_path
+from contextpack.text import display_path, writable
 from contextpackd.queries import FRESHNESS, Answer, Explanation
 from contextpackd.workspace import Scan
 
@@ -21,7 +21,7 @@ def answer_json(answer: Answer) -> Json:
     """A pack as JSON. Byte-stable for the same input: no times, no durations."""
     pack = answer.pack
     return {
-        "query": answer.request.query,
+        "query": writable(answer.request.query),
         "root": display_path(answer.root),
         "budgetTokens": answer.request.budget_tokens,
         "freshness": FRESHNESS,
@@ -40,11 +40,11 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
     """A ranking as JSON: the `top` best files, each with the parts of its score."""
     ranking = explanation.ranking
     return {
-        "query": explanation.request.query,
+        "query": writable(explanation.request.query),
         "root": display_path(explanation.root),
         "scorer": explanation.request.scorer.value,
         "fallback": ranking.is_fallback,
-        "unknownWords": list(ranking.unknown_words),
+        "unknownWords": [writable(word) for word in ranking.unknown_words],
         "nFiles": len(explanation.scan.snapshot.paths),
         "nRanked": len(ranking.files),
         "files": [_ranked_json(file) for file in ranking.files[:top]],
@@ -120,7 +120,7 @@ def _report_json(answer: Answer) -> Json:
         "diversity": pack.diversity,
         "optimalityGap": pack.optimality_gap,
         "fallback": pack.is_fallback,
-        "unknownWords": list(pack.unknown_words),
+        "unknownWords": [writable(word) for word in pack.unknown_words],
         "warnings": [{"kind": w.kind, "message": w.message} for w in answer.warnings],
     }
 
@@ -146,4 +146,4 @@ def _skip_json(skip: Skip) -> Json:
 
 def error_json(code: str, message: str, details: Mapping[str, object] | None = None) -> Json:
     """An error as JSON: a code for programs, a line for people."""
-    return {"error": {"code": code, "message": message, **(details or {})}}
+    return {"error": {"code": code, "message": writable(message), **(details or {})}}

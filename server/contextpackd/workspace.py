@@ -64,6 +64,8 @@ class _Known:
     result: Source | Skip
     is_young: bool
     config: str | None
+    text: str | None
+    """Kept for files that changed under an answer: they may change again before they are read."""
 
 
 class Workspace:
@@ -76,6 +78,7 @@ class Workspace:
         self._known: dict[model.Path, _Known] = {}
         self._facts: dict[tuple[str, str], Facts] = {}
         self._terms: dict[str, tuple[str, ...]] = {}
+        self._hot: set[model.Path] = set()
         self._last: tuple[object, Snapshot] | None = None
 
     def scan(self, discovery: Discovery, progress: Progress = _no_progress) -> Scan:
@@ -94,6 +97,7 @@ class Workspace:
         progress(len(listing.candidates), len(listing.candidates))
         # Files outside this listing's globs stay known: the next request may have others.
         self._known.update(known)
+        self._hot.clear()
         self._forget(listing, discovery)
         sources = [entry.result for entry in known.values() if isinstance(entry.result, Source)]
         skipped = [entry.result for entry in known.values() if isinstance(entry.result, Skip)]
@@ -110,13 +114,23 @@ class Workspace:
     ) -> dict[model.Path, str] | None:
         """The texts of these files, or None when one is not what the snapshot says any more."""
         result: dict[model.Path, str] = {}
+        changed: list[model.Path] = []
         for path in paths:
-            found = read(self.root, self._known[path].candidate, max_bytes)
-            if not isinstance(found, Text) or found.digest != snapshot.sources[path].digest:
-                del self._known[path]
-                return None
-            result[path] = found.text
-        return result
+            known = self._known[path]
+            if known.text is not None:
+                result[path] = known.text
+                continue
+            found = read(self.root, known.candidate, max_bytes)
+            if isinstance(found, Text) and found.digest == snapshot.sources[path].digest:
+                result[path] = found.text
+            else:
+                changed.append(path)
+        for path in changed:
+            del self._known[path]
+        # The next scan keeps the texts that it reads of these, so that a file that is written
+        # to without end (a log) cannot hold an answer up. It stands as it was when it was read.
+        self._hot.update(changed)
+        return None if changed else result
 
     def _read(self, candidate: Candidate, max_bytes: int) -> _Known:
         found = read(self.root, candidate, max_bytes)
@@ -124,7 +138,7 @@ class Workspace:
         if isinstance(found, Text) and (reason := content_reason(candidate.path, found.text)):
             found = Skip(candidate.path, reason)
         if isinstance(found, Skip):
-            return _Known(candidate, max_bytes, found, is_young, None)
+            return _Known(candidate, max_bytes, found, is_young, None, None)
         language = language_of(candidate.path)
         key = (language, found.digest)
         if key not in self._facts:
@@ -144,7 +158,8 @@ class Workspace:
             is_lossy=found.is_lossy,
         )
         config = found.text if resolve.is_config(candidate.path) else None
-        return _Known(candidate, max_bytes, source, is_young, config)
+        text = found.text if candidate.path in self._hot else None
+        return _Known(candidate, max_bytes, source, is_young, config, text)
 
     def _split(self, word: str) -> tuple[str, ...]:
         if len(self._terms) >= MAX_KNOWN_WORDS:

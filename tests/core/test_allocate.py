@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -69,6 +69,72 @@ def test_an_endless_budget_is_refused() -> None:
     assert caught.value.code == Code.INVALID_BUDGET
 
 
+@pytest.mark.parametrize("budget", ["5", None, True, [5], 10**400])
+def test_a_budget_is_a_number_that_a_float_can_hold(budget: Any) -> None:
+    for pack in (partial(allocate, []), partial(build_context_pack, [], "query")):
+        with pytest.raises(PackError, match="budget_tokens must be a finite number") as caught:
+            pack(budget)
+        assert caught.value.code == Code.INVALID_BUDGET
+        assert len(caught.value.message) < 150
+
+
+def test_a_budget_endlessly_below_zero_buys_nothing() -> None:
+    assert FilePack((), (), 0, 0) == allocate([], -(10**400))
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        (None, "must be an iterable of"),
+        (7, "must be an iterable of"),
+        (b"bytes", "must be an iterable of"),
+        ("text", "must be an iterable of"),
+        ({"a.py": "text"}, "must be an iterable of"),
+        ([{"path": "a.py", "content": "text"}], "got dict at 0"),
+        ([b"bytes"], "got bytes at 0"),
+        ([None], "got NoneType at 0"),
+    ],
+)
+def test_files_are_files(files: Any, problem: str) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "`scored_files`": lambda: allocate(files, 5),
+        "`files`": lambda: build_context_pack(files, "query", 5),
+        "`files` ": lambda: score_repo(files, ["query"]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=f"{name.strip()} .*{problem}"):
+            call()
+
+
+def test_paths_and_contents_are_text_and_times_are_numbers() -> None:
+    not_text: Any = b"bytes"
+    with pytest.raises(TypeError, match=r"`scored_files` .* at 1 whose content is not text"):
+        allocate([SHORT, ScoredFile("a.py", not_text, 1.0)], 5)
+    with pytest.raises(TypeError, match=r"`files` .* at 0 whose path is not text but bytes"):
+        score_repo([File(not_text, "text")], [])
+    with pytest.raises(TypeError, match="`modified_at` must be a number or None, got bytes"):
+        score_repo([File("a.py", "text", not_text)], [])
+    with pytest.raises(TypeError, match="`query` must be text, got bytes"):
+        build_context_pack([], not_text, 5)
+    # An int that no float can hold is as unknown as NaN.
+    assert [1.0] == [file.score for file in score_repo([File("a", "", 10**400)], [])]
+
+
+def test_functions_can_be_called() -> None:
+    no_function: Any = "head"
+    with pytest.raises(TypeError, match="`truncate` must be callable, got str"):
+        allocate([], 5, truncate=no_function)
+    with pytest.raises(TypeError, match="`counter` must be callable, got str"):
+        allocate([], 5, counter=no_function)
+
+
+def test_files_may_come_one_by_one() -> None:
+    files = [File("a.py", "text"), File("b.bin", "\0"), File("c.py", "import './a.py'")]
+    assert build_context_pack(files, "text", 50) == build_context_pack(iter(files), "text", 50)
+    assert score_repo(files, ["text"]) == score_repo(iter(files), ["text"])
+    assert allocate([SHORT, LONG], 50) == allocate(iter([SHORT, LONG]), 50)
+
+
 def test_no_files_leave_the_budget_whole() -> None:
     assert FilePack((), (), 100, 100) == build_context_pack([], "", 100)
 
@@ -101,7 +167,7 @@ def test_too_small_a_rest_leaves_a_file_out_and_the_next_may_fit() -> None:
 def test_how_small_a_rest_is_worth_cutting_for_is_an_option() -> None:
     pack = allocate([LONG], 19, min_truncate_tokens=19)
     assert [file.tokens for file in pack.included] == [19]
-    for bad in (-1, cast("int", math.nan)):
+    for bad in (-1, cast("int", math.nan), cast("int", "20"), cast("int", None)):
         with pytest.raises(PackError) as caught:
             allocate([LONG], 19, min_truncate_tokens=bad)
         assert caught.value.code == Code.INVALID_TOKENS
@@ -112,7 +178,7 @@ def test_equal_scores_go_by_path_in_utf16_order() -> None:
     assert [f.path for f in allocate(files, 1).included] == ["B", "a", "b", "😀", "\ue000"]
 
 
-@pytest.mark.parametrize("tokens", [26, 10**9, -1, math.nan, math.inf, 3.5, None, "7"])
+@pytest.mark.parametrize("tokens", [26, 10**9, 10**400, -1, math.nan, math.inf, 3.5, None, "7"])
 def test_a_strategy_that_claims_an_impossible_count_is_refused(tokens: object) -> None:
     with pytest.raises(PackError) as caught:
         allocate([LONG], 25, truncate=lambda _, __: Truncation("x", cast("int", tokens)))
@@ -140,7 +206,7 @@ def test_a_strategy_is_charged_what_it_claims_or_what_it_costs_if_that_is_more()
 
 
 def test_scores_and_counts_that_are_no_numbers_are_refused() -> None:
-    for score in (math.nan, math.inf):
+    for score in (math.nan, math.inf, 10**400, 10**5000, cast("float", "1"), True):
         with pytest.raises(PackError) as caught:
             allocate([ScoredFile("a", "", score)], 10)
         assert caught.value.code == Code.INVALID_SCORE

@@ -54,6 +54,13 @@ def test_deep_nesting_does_not_recurse(path: str, unit: str) -> None:
     assert facts_of(path, text).chunks
 
 
+@pytest.mark.parametrize("unit", ["f<T, ", "(", "a ? b : ", "x = <"])
+def test_texts_that_a_parser_cannot_finish_are_plain_chunks(unit: str) -> None:
+    found = facts_of("a.ts", f"{unit}\n" * 40_000 if unit == "(" else unit * 40_000)
+    assert found.chunks
+    assert found.problems
+
+
 def test_a_carriage_return_alone_ends_a_line_for_symbols_too() -> None:
     found = facts_of("a.py", "import os\rdef f():\r    return 1\r\ndef g():\n    return 2\n")
     assert [("f", 2, 3), ("g", 4, 5)] == [
@@ -64,3 +71,15 @@ def test_a_carriage_return_alone_ends_a_line_for_symbols_too() -> None:
 def test_lone_surrogates_and_nuls_are_text() -> None:
     found = facts_of("a.py", "x = '\ud800'\ndef f\0(): pass\n")
     assert found.n_lines == 2
+
+
+def test_the_signature_of_a_long_definition_stands_with_its_body() -> None:
+    short = "def short():\n" + "    x = 1\n" * 5
+    long = "def long(\n    a,\n):\n" + "".join(
+        f"    if a:\n        y = {n}\n" for n in range(60)
+    )
+    found = facts_of("a.py", short + long)
+    starts = [chunk.lines.start for chunk in found.chunks]
+    assert 7 in starts
+    chunk = found.chunks[starts.index(7)]
+    assert chunk.lines.end > 9 + 3

@@ -490,6 +490,11 @@ def test_diversity_never_refuses() -> None:
         ([-1.0, 0.0], "1969-12-31T23:59:59.000Z", 1000.0),
         ([100.0, 99.0], "1970-01-01T00:01:40.000Z", 0.0),  # A clock that was set back.
         ([math.nan, 1.0], None, None),
+        ([1.0, math.inf], None, None),
+        ([10**400, 1.0], None, None),
+        ([1e306, 1e306], None, None),  # A year that ISO 8601 cannot write.
+        ([253_402_300_799.9999, 253_402_300_800], None, None),
+        ([np.float32(2), np.int64(3)], "1970-01-01T00:00:02.000Z", 1000.0),
     ],
 )
 def test_times_come_from_the_clock(
@@ -507,7 +512,7 @@ def test_times_come_from_the_clock(
 @pytest.mark.parametrize(
     ("code", "option", "values"),
     [
-        (Code.INVALID_BUDGET, "budget", [0, -1, math.nan, math.inf, -math.inf, "8k", None, True, [], 10**400]),
+        (Code.INVALID_BUDGET, "budget", [0, -1, math.nan, math.inf, -math.inf, "8k", None, True, [], 10**400, 10**5000]),
         (Code.INVALID_STRATEGY, "strategy", ["best", "", "GREEDY", 3]),
         (Code.INVALID_LAMBDA, "mmr_lambda", [-0.1, 1.0001, math.nan, math.inf, "0.5", True]),
         (Code.INVALID_METRIC, "similarity_metric", ["dot", 1]),
@@ -520,6 +525,43 @@ def test_options_that_cannot_be_right(code: Code, option: str, values: list[obje
     for value in values:
         error = refused(code, [], **{"budget": 100, option: value})
         assert f"`{option}`" in error.message
+
+
+def test_an_error_shows_no_more_of_a_value_than_a_line() -> None:
+    for budget in (10**400, "8" * 10_000):
+        assert len(refused(Code.INVALID_BUDGET, [], budget=budget).message) < 150
+
+
+@pytest.mark.parametrize("options", [5, {"budget": 5}, "budget", [PackOptions(budget=5)]])
+def test_options_are_pack_options(options: Any) -> None:
+    for call in (lambda: pack(ABC, options), lambda: create_packer(options)):
+        with pytest.raises(TypeError, match="`options` must be PackOptions, got "):
+            call()
+    with pytest.raises(TypeError, match="`options` must be PackOptions, got "):
+        pack(ABC, options, budget=5)
+
+
+def test_a_packer_refuses_a_name_at_once_and_a_value_at_the_call() -> None:
+    with pytest.raises(TypeError, match="strategie"):
+        create_packer(budget=5, strategie="greedy")
+    packer = create_packer(budget="x")
+    with pytest.raises(PackError, match="`budget`"):
+        packer.pack(ABC)
+    assert pack(ABC, budget=100) == packer.pack(ABC, budget=100)
+
+
+@pytest.mark.parametrize("option", ["token_counter", "clock"])
+def test_functions_can_be_called(option: str) -> None:
+    values: list[Any] = ["x", 5, []]
+    for value in values:
+        with pytest.raises(TypeError, match=f"`{option}` must be callable, got "):
+            pack([], None, budget=100, **{option: value})
+
+
+@pytest.mark.parametrize("times", [["x"], [None], [True], [1.0, "x"], [[1.0]]])
+def test_a_clock_gives_numbers(times: list[Any]) -> None:
+    with pytest.raises(TypeError, match="`clock` must give seconds as a number, got "):
+        pack(ABC, budget=100, clock=iter(times).__next__)
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, None, "1", True, 10**400])
@@ -542,6 +584,7 @@ def test_tokens_are_finite_and_not_negative(tokens: Any) -> None:
     "bad",
     [
         None,
+        1,
         {"content": "a", "score": 1},
         ScoredChunk(content=b"bytes", score=1),  # type: ignore[arg-type]  # What it refuses.
         ScoredChunk(content="", score=1, id=7),  # type: ignore[arg-type]  # What it refuses.
@@ -551,6 +594,22 @@ def test_tokens_are_finite_and_not_negative(tokens: Any) -> None:
 def test_chunks_are_chunks(bad: object) -> None:
     error = refused(Code.INVALID_CHUNK, [chunk("a", 1), bad], budget=100)
     assert {"position": 1} == error.details
+
+
+@pytest.mark.parametrize("chunks", [None, 5, ABC[0], "text", "", b"", {}, {"a": ABC[0]}])
+def test_chunks_are_an_iterable(chunks: Any) -> None:
+    with pytest.raises(
+        PackError, match="`chunks` must be an iterable of ScoredChunk"
+    ) as caught:
+        pack(chunks, budget=5)
+    assert Code.INVALID_CHUNK == caught.value.code
+
+
+def test_chunks_may_come_one_by_one() -> None:
+    for strategy in BUILT_IN:
+        expected = pack(ABC, budget=100, strategy=strategy)
+        assert expected == pack(iter(ABC), budget=100, strategy=strategy)
+        assert expected == create_packer(budget=100, strategy=strategy).pack(one for one in ABC)
 
 
 def test_ids_are_unique() -> None:

@@ -14,6 +14,8 @@ SECRET = [
     "docker/app.env",
     ".envrc",
     ".env-prod",
+    ".dev.vars",
+    ".dev.vars.production",
     "id_rsa",
     "deploy/id_ed25519",
     "id_ecdsa_sk",
@@ -95,6 +97,7 @@ HARMLESS = [
     "config/.env.template",
     ".env.dist",
     ".env.local.example",
+    ".dev.vars.example",
     "example.env",
     "env.py",
     ".env.d.ts",
@@ -141,6 +144,21 @@ HARMLESS = [
     "sa.json",
 ]
 
+# What editors, people and package managers make of a name.
+AFFIXES = [
+    "{}~", "{}.~1~", "#{}#", ".#{}", "{}.swp", "{}.swo", ".{}.swp", "_{}.swp", ".{}.un~",
+    ".~lock.{}#", "{}.bak", "{}.bak2", "{}.bak.1", "{}.bak~", "{}_bak", "{}-backup", "{}.old",
+    "{}.old.bak", "{}.orig", "{}.save", "{}.save.1", "{}.tmp", "{}.dpkg-old", "{}.rpmsave",
+    "{}.copy", "{} copy", "{} copy 2", "{} - Copy", "{} - Copy (2)", "Copy of {}", "{} (1)",
+    "{}.1", "{}.1700000000", "{}.20240131", "{}-2024-01-31", "{}.20240131120000",
+    "{}.2024-01-31T12:00:00Z", "{}.2024-01-31_12-00-00", "{}.bak.20240131",
+]  # fmt: skip
+
+
+def with_affix(path: str, affix: str) -> str:
+    directory, slash, name = path.rpartition("/")
+    return directory + slash + affix.format(name)
+
 
 @pytest.mark.parametrize("path", SECRET)
 def test_a_secret_by_name(path: str) -> None:
@@ -154,6 +172,48 @@ def test_not_a_secret_by_name(path: str) -> None:
     assert secret_rule(path) is None
 
 
+@pytest.mark.parametrize("affix", AFFIXES)
+def test_a_backup_is_judged_by_the_name_that_it_was_made_from(affix: str) -> None:
+    secrets = [with_affix(path, affix) for path in SECRET]
+    assert [] == [path for path in secrets if not is_secret_name(path)]
+    # `.npmrc.swp` is the swap file of both `npmrc` and `.npmrc`.
+    harmless = [with_affix(path, affix) for path in HARMLESS if path != "npmrc"]
+    assert [] == [path for path in harmless if is_secret_name(path)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "secrets.bak.yml", "secrets-old.yaml", "secrets_backup_2.json", "credentials copy.json",
+        "credentials (1).json", "passwords - Copy (2).txt", ".aws/credentials-20240131",
+        ".docker/config.old.json", ".env.", ".env_", ".env..bak",
+    ],
+)  # fmt: skip
+def test_a_copy_may_keep_its_extension(path: str) -> None:
+    assert is_secret_name(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "password_new.txt", "keystore.old.ts", "secrets (1).py", "credentials copy.go",
+        "notes.bak", "copy.md", "old", "~", "#", ".~", "(1)", ".swp", "..swp", "_.swp", "",
+    ],
+)  # fmt: skip
+def test_an_affix_alone_makes_no_secret(path: str) -> None:
+    assert secret_rule(path) is None
+
+
+@pytest.mark.parametrize(
+    "part", [".", "~", "#", ".x.swp", ".old", " copy", ".20240101", "2024"]
+)
+def test_a_name_of_affixes_only_is_judged_at_once(part: str) -> None:
+    # Stripping them one by one, or backing off between them, would take minutes.
+    secret_rule(part * 20_000)
+
+
 def test_a_rule_names_the_kind_and_the_name() -> None:
     assert secret_rule("a/id_rsa") == "private key: id_rsa"
     assert secret_rule("home/.aws/config") == "credentials of a tool: home/.aws/config"
+    assert secret_rule("a/id_rsa.bak~") == "private key: id_rsa.bak~"
+    assert secret_rule(".aws/config.old") == "credentials of a tool: .aws/config.old"

@@ -1,14 +1,18 @@
 """Cuts are within their tokens, between graphemes, and as long as they can be."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextpack.errors import Code, PackError
 from contextpack.model import TokenCounter
 from contextpack.text import split_lines
 from contextpack.tokens import estimate_tokens, profile_of
@@ -123,6 +127,33 @@ def test_head_and_tail_keep_the_ends() -> None:
     assert Truncation(text[:20], 5) == head_truncate(text, 5)
     assert Truncation(text[-20:], 5) == tail_truncate(text, 5)
     assert Truncation(text, 25) == head_truncate(text, 25)
+
+
+@strategies
+def test_a_fraction_of_a_token_buys_nothing(truncate: Callable[..., Truncation]) -> None:
+    text = "0123456789" * 10
+    assert truncate(text, 12) == truncate(text, 12.9)
+    assert truncate(text, 12) == truncate(text, np.int64(12))
+    assert Truncation("", 0) == truncate(text, 0.9) == truncate(text, -math.inf)
+    assert Truncation(text, 25) == truncate(text, math.inf) == truncate(text, 10**5000)
+    assert Truncation("", 0) == truncate(text, -(10**5000))
+
+
+@strategies
+@pytest.mark.parametrize("limit", ["5", None, True, math.nan, np.float64("nan"), [5]])
+def test_a_limit_is_a_number(truncate: Callable[..., Truncation], limit: object) -> None:
+    with pytest.raises(PackError, match="`max_tokens` must be a number") as caught:
+        truncate("abcdefgh", limit)
+    assert Code.INVALID_BUDGET == caught.value.code
+
+
+@strategies
+def test_only_text_is_cut_and_only_a_function_counts(truncate: Callable[..., Any]) -> None:
+    for content in (b"abcdefgh", None, ["a"]):
+        with pytest.raises(TypeError, match="`content` must be text"):
+            truncate(content, 1)
+    with pytest.raises(TypeError, match="`counter` must be callable, got str"):
+        truncate("abcdefgh", 1, "o200k")
 
 
 def test_a_summary_keeps_both_ends_around_a_marker() -> None:

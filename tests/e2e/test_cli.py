@@ -168,6 +168,25 @@ def test_output_is_written_whole_with_nothing_beside_it(shop: Path, tmp_path: Pa
     assert [file] == list(out.iterdir())
 
 
+def test_output_goes_into_a_fifo_and_through_a_link(shop: Path, tmp_path: Path) -> None:
+    fifo, link, target = tmp_path / "fifo", tmp_path / "link", tmp_path / "target.md"
+    os.mkfifo(fifo)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(fifo.read_text()))
+    reader.start()
+    assert run("pack", "checkout", "--root", str(shop), "--output", str(fifo)).returncode == 0
+    reader.join(20)
+    target.write_text("old")
+    link.symlink_to(target)
+    assert run("pack", "checkout", "--root", str(shop), "--output", str(link)).returncode == 0
+    assert [target.read_text()] == received
+    assert link.is_symlink()
+    assert fifo.is_fifo()
+    link.unlink()
+    link.symlink_to(link)
+    assert run("pack", "checkout", "--root", str(shop), "--output", str(link)).returncode == 2
+
+
 def test_a_refused_request_leaves_the_output_as_it_was(shop: Path, tmp_path: Path) -> None:
     file = tmp_path / "bundle.md"
     file.write_text("old")
@@ -263,6 +282,141 @@ def test_batch_answers_each_line_and_survives_bad_ones(shop: Path) -> None:
         "INVALID_OPTION", None,
     ]  # fmt: skip
     assert answers[-1]["text"].startswith("<context>")
+
+
+def test_batch_survives_odd_lines(shop: Path) -> None:
+    root = str(shop)
+    lines = [
+        "\ufeff" + json.dumps({"root": root, "query": "checkout"}),
+        json.dumps({"root": root, "query": "checkout caf\ud800", "pins": []}),
+        json.dumps({"root": root, "query": "x", "pins": ["\ud800"]}),
+        json.dumps({"root": root, "query": "x", "caf\ud800": 1}),
+        "[" * 100_000,
+        json.dumps({"root": root, "query": "x", "budget": "9" * 400}),
+        json.dumps({"root": root, "query": "x", "marginPercent": 10**400}),
+        json.dumps({"root": "", "query": "x"}),
+        json.dumps({"root": "a\0b", "query": "x"}),
+        json.dumps({"root": root, "query": "checkout"}),
+    ]
+    done = run("batch", stdin="\n".join(lines))
+    assert (0, "") == (done.returncode, done.stderr)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    codes = [answer.get("error", {}).get("code") for answer in answers]
+    assert codes == [
+        None,
+        None,
+        *["INVALID_OPTION"] * 2,
+        "INVALID_LINE",
+        *["INVALID_OPTION"] * 4,
+        None,
+    ]
+    assert answers[0] == answers[-1]
+
+
+def test_a_query_of_any_bytes_is_answered(shop: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "contextpackd",
+            "pack",
+            b"checkout caf\xff",
+            "--root",
+            shop,
+            "--format",
+            "json",
+        ],
+        capture_output=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert json.loads(done.stdout)["items"]
+
+
+CLOSED = [
+    ("2>&-", 0),
+    (">&-", 2),
+    ("--report 2>/dev/full", 0),
+    (">/dev/full", 2),
+]
+
+
+@pytest.mark.parametrize(("redirection", "code"), CLOSED)
+def test_closed_and_full_streams_lose_only_what_went_there(
+    shop: Path, redirection: str, code: int
+) -> None:
+    shell = f"{sys.executable} -m contextpackd pack checkout --root {shop} {redirection}"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+    assert (b"src/lending" in done.stdout) is (code == 0)
+
+
+def test_a_closed_input_is_wrong_usage(shop: Path) -> None:
+    for command in (f"pack - --root {shop}", "batch", "pack-chunks --budget 5"):
+        shell = f"{sys.executable} -m contextpackd {command} <&-"
+        done = subprocess.run(
+            ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+        )
+        assert (2, b"") == (done.returncode, done.stdout)
+        assert b"standard input is closed" in done.stderr
+
+
+def on_a_terminal(shop: Path, columns: int, *arguments: str) -> str:
+    """What a command shows on a terminal of so many columns, standard output and error as one."""
+    command = " ".join([sys.executable, "-m", "contextpackd", *arguments, "--root", str(shop)])
+    done = subprocess.run(
+        ["script", "-qec", f"stty cols {columns}; {command}", "/dev/null"],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env=ENVIRONMENT | {"TERM": "xterm"},
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 160])
+def test_the_report_shows_paths_on_any_width(shop: Path, columns: int) -> None:
+    shown = on_a_terminal(
+        shop, columns, "pack", "checkout", "--output", str(shop.parent / "o.md")
+    )
+    assert "src/lending/policy.py" in shown
+
+
+def test_a_terminal_gets_no_raw_controls(shop: Path) -> None:
+    (shop / "bad.py").write_text("checkout = '\x1b[2J\u202e'\n")
+    shown = on_a_terminal(shop, 100, "pack", "checkout", "--pin", "bad.py")
+    assert "\\x1b[2J" in shown
+    assert "\x1b[2J" not in shown
+    assert "\u202e" not in shown
+
+
+def test_pins_are_found_however_they_are_written(shop: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(shop)
+    for root, pin in (
+        (shop, "./src/../README.md"),
+        (shop, str(shop / "README.md")),
+        (link, str(link / "README.md")),
+    ):
+        done = run("pack", "checkout", "--root", str(root), "--pin", pin, "--format", "json")
+        assert json.loads(done.stdout)["items"][0]["path"] == "README.md"
+    outside = run("pack", "checkout", "--root", str(shop), "--pin", "../x")
+    assert outside.returncode == 2
+
+
+def test_contradicting_flags_are_refused(shop: Path) -> None:
+    root = str(shop)
+    assert (
+        run("pack", "x", "--root", root, "--text", "xml", "--format", "plain").returncode == 2
+    )
+    assert run("explain", "x", "--root", root, "--top", "-1").returncode == 2
+    empty = run("pack", "checkout", "--root", root, "--exclude", "*")
+    assert empty.returncode == 1
+    assert "no file is left" in empty.stderr
 
 
 def test_batch_sees_a_write_made_before_the_question(shop: Path) -> None:
@@ -361,8 +515,8 @@ def test_nothing_reaches_the_network(shop: Path) -> None:
         "    if event in ('socket.connect', 'socket.getaddrinfo', 'urllib.Request'):\n"
         "        raise SystemExit(f'network: {event}')\n"
         "sys.addaudithook(audit)\n"
-        "from contextpackd.cli import main\n"
-        "main(sys.argv[1:])\n"
+        "from contextpackd.__main__ import main\n"
+        "main()\n"
     )
     done = subprocess.run(
         [

@@ -46,7 +46,7 @@ def reasons(listing: Listing) -> dict[str, tuple[str, str | None]]:
 
 
 def candidate(path: str) -> Candidate:
-    return Candidate(path, size_bytes=0, mtime_ns=0, inode=0)
+    return Candidate(path, size_bytes=0, mtime_ns=0, ctime_ns=0, inode=0)
 
 
 # Roots.

@@ -84,6 +84,30 @@ def test_a_smaller_limit_leaves_large_files_out(root: Path) -> None:
     assert len(workspace.scan(ALL).snapshot.sources) == 5
 
 
+def test_a_time_set_back_does_not_hide_an_edit(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    workspace.scan(ALL)
+    write(root, {"m0.py": "def tart_0(): return 0\n"})  # The same size, in the same inode,
+    os.utime(root / "m0.py", (OLD, OLD))  # and the same time.
+    scan = workspace.scan(ALL)
+    assert [s.name for s in scan.snapshot.sources["m0.py"].facts.symbols] == ["tart_0"]
+
+
+def test_a_file_that_never_holds_still_does_not_hold_an_answer_up(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    n_writes = 0
+
+    def log(done: int, total: int) -> None:
+        nonlocal n_writes
+        if done == total:
+            n_writes += 1
+            with (root / "m0.py").open("a") as stream:
+                stream.write(f"# part_0 {n_writes}\n")
+
+    pack = answer(workspace, Request(query="part_0"), log).pack
+    assert "# part_0 1\n" in pack.text
+
+
 def test_a_file_that_changes_between_plan_and_reading_is_planned_again(root: Path) -> None:
     workspace = Workspace(root, grammars())
     n_races = 1
@@ -97,9 +121,22 @@ def test_a_file_that_changes_between_plan_and_reading_is_planned_again(root: Pat
 
     pack = answer(workspace, Request(query="part_0"), race).pack
     assert "race 0" in pack.text
-    n_races = 1000
+
+
+def test_a_workspace_that_never_holds_still_is_an_error(root: Path) -> None:
+    workspace = Workspace(root, grammars())
+    n_scans = 0
+
+    def replace_all(done: int, total: int) -> None:
+        """Somebody moves every file after each scan."""
+        nonlocal n_scans
+        if done == total:
+            n_scans += 1
+            for file in list(root.glob("*.py")):
+                file.rename(root / f"{n_scans}_{file.name}")
+
     with pytest.raises(Superseded, match="ask again"):
-        answer(workspace, Request(query="part_0"), race)
+        answer(workspace, Request(query="part"), replace_all)
 
 
 def test_a_file_that_cannot_be_read_costs_that_file(root: Path) -> None:

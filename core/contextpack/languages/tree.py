@@ -20,6 +20,16 @@ _LONE_CR = re.compile(r"\r(?!\n)")
 
 _DEFINITION = re.compile(r"definition|declaration|function|class|method|export_statement")
 
+# The parser reports every hundred operations or so. Real sources take 0.007 to 0.013 steps a
+# byte; what takes more is ambiguous without end (`f<T, f<T, ...`) and costs ever more a step.
+BYTES_PER_STEP = 40
+BASE_STEPS = 300
+MAX_STEPS = 10_000
+READ_BYTES = 1 << 16
+# Smaller texts cost some seconds at the worst, and are nearly all; parsing them twice would not pay.
+PROBED_BYTES = 1 << 16
+MAX_ERROR_CHILDREN = 5_000
+
 # Deeper nesting is cut into windows by lines: the text is data, not code that somebody reads.
 MAX_DEPTH = 40
 
@@ -53,7 +63,9 @@ def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Impor
     if n_lines == 0:
         return Outline((), (), (), ())
     source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
-    root = Parser(grammar.language).parse(source).root_node
+    root = _parsed(source, grammar.language)
+    if root is None:
+        return Outline((), (), chunks(text), ("too much work to parse",))
     matches = QueryCursor(grammar.query).matches(root)
     spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
     return Outline(
@@ -62,6 +74,36 @@ def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Impor
         chunks=spans or chunks(text),
         problems=("syntax errors",) if root.has_error else (),
     )
+
+
+def _parsed(source: bytes, language: Language) -> Node | None:
+    """The root of a text's tree, or None when that would take too long."""
+    if len(source) > PROBED_BYTES and not _is_bounded(source, language):
+        return None
+    # Not the probe's tree: the library keeps the text of nodes only when it is given all bytes.
+    root = Parser(language).parse(source).root_node
+    # The query is quadratic in the children of a root that is one error.
+    return None if root.type == "ERROR" and root.child_count > MAX_ERROR_CHILDREN else root
+
+
+def _is_bounded(source: bytes, language: Language) -> bool:
+    """Whether a parse ends within a number of steps that real sources of this size stay below."""
+    most = min(BASE_STEPS + len(source) // BYTES_PER_STEP, MAX_STEPS)
+    steps = 0
+
+    def is_over(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001  # the library's signature
+        nonlocal steps
+        steps += 1
+        return steps > most
+
+    def read(start: int, _point: object) -> bytes:
+        return source[start : start + READ_BYTES]
+
+    try:
+        Parser(language).parse(read, progress_callback=is_over)
+    except ValueError:  # What the library raises when the callback ends the parse.
+        return False
+    return True
 
 
 def node_text(node: Node) -> str:
@@ -165,13 +207,26 @@ def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
     ends = [start - 1 for start, _ in children[1:]] + [lines.end]
     for (start, child), end in zip(children, ends, strict=True):
         unit = Lines(start, end)
+        is_definition = _DEFINITION.search(child.type) is not None
         if len(unit) > MAX_LINES:
-            yield from _joined_units(list(_units(child, unit, depth + 1)))
+            inner = _joined_units(list(_units(child, unit, depth + 1)))
+            yield from _with_head(inner) if is_definition else inner
         else:
-            is_definition = (
-                len(unit) >= MIN_DEFINITION_LINES and _DEFINITION.search(child.type) is not None
-            )
-            yield _Unit(unit, is_definition)
+            yield _Unit(unit, is_definition and len(unit) >= MIN_DEFINITION_LINES)
+
+
+def _with_head(units: list[_Unit]) -> list[_Unit]:
+    """The parts of a long definition, the first of which is one: it holds the signature.
+
+    A short first part joins what follows it, never what stands before the definition.
+    """
+    head, *rest = units
+    if rest and len(head.lines) < MIN_LINES:
+        head, rest = (
+            _Unit(Lines(head.lines.start, rest[0].lines.end), is_definition=True),
+            rest[1:],
+        )
+    return [_Unit(head.lines, is_definition=True), *rest]
 
 
 def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:

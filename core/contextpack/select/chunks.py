@@ -5,7 +5,7 @@ Nothing here is ever changed: a chunk's content and metadata are handed on as th
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -86,9 +86,10 @@ class Candidate:
 
 
 def candidates(
-    chunks: Sequence[ScoredChunk], counter: TokenCounter, overhead: float
+    given: Iterable[ScoredChunk], counter: TokenCounter, overhead: float
 ) -> tuple[Candidate, ...]:
     """The chunks, checked. Raises INVALID_CHUNK, DUPLICATE_ID, INVALID_SCORE, INVALID_TOKENS."""
+    chunks = _in_full(given)
     for number, chunk in enumerate(chunks):
         _check_types(chunk, number)
     ids = _ids(chunks)
@@ -169,6 +170,15 @@ def excluded(
         similarity=similarity,
         metadata=candidate.chunk.metadata,
     )
+
+
+def _in_full(given: Iterable[ScoredChunk]) -> tuple[ScoredChunk, ...]:
+    # Of any type, as below. Text and mappings can be gone through too, but never hold chunks.
+    chunks: object = given
+    if isinstance(chunks, Iterable) and not isinstance(chunks, str | bytes | Mapping):
+        return tuple(given)
+    message = f"`chunks` must be an iterable of ScoredChunk, got {type(chunks).__name__}"
+    raise PackError(Code.INVALID_CHUNK, message)
 
 
 def _check_types(chunk: object, number: int) -> None:

@@ -71,8 +71,9 @@ class PackOptions:
 def settled(options: PackOptions | None, named: Mapping[str, object]) -> PackOptions:
     """The options with those given by name in their place, checked.
 
-    None stands for the default everywhere but in the budget. A name that is no option raises
-    TypeError, a wrong value PackError.
+    None stands for the default everywhere but in the budget. A name that is no option, options
+    that are no PackOptions and functions that cannot be called raise TypeError; any other wrong
+    value raises PackError.
     """
     given = with_named(options, named)
     default = _values(PackOptions(budget=given.budget))
@@ -83,8 +84,13 @@ def settled(options: PackOptions | None, named: Mapping[str, object]) -> PackOpt
 def with_named(options: PackOptions | None, named: Mapping[str, object]) -> PackOptions:
     """The options with those given by name in their place, unchecked.
 
-    Without any, the budget is one that is refused when it is used.
+    Without any, the budget is one that is refused when it is used. Raises TypeError for options
+    that are no PackOptions and names that are none.
     """
+    value: object = options
+    if not isinstance(value, PackOptions | None):
+        problem = f"must be PackOptions, got {type(value).__name__}"
+        raise TypeError(f"`options` {problem}; by name they go in as in `budget=4000`")
     # Only `_checked` knows which types are right: names come from callers without a checker too.
     make: Callable[..., PackOptions] = PackOptions
     base = PackOptions(budget=math.nan) if options is None else options
@@ -96,6 +102,9 @@ def _values(options: PackOptions) -> dict[str, object]:
 
 
 def _checked(options: PackOptions) -> PackOptions:
+    _check_callable("token_counter", options.token_counter)
+    if options.clock is not None:
+        _check_callable("clock", options.clock)
     budget = finite_number(options.budget)
     if budget is None or budget <= 0:
         raise _refused(Code.INVALID_BUDGET, "budget", "a finite number above 0", options.budget)
@@ -151,6 +160,11 @@ def _checked(options: PackOptions) -> PackOptions:
     )  # fmt: skip
 
 
+def _check_callable(name: str, value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"`{name}` must be callable, got {type(value).__name__}")
+
+
 def _is_one_of(kind: type[StrEnum], value: object) -> bool:
     return isinstance(value, str) and value in [str(member) for member in kind]
 
@@ -160,5 +174,10 @@ def _names(kind: type[StrEnum]) -> str:
 
 
 def _refused(code: Code, name: str, expected: str, value: object) -> PackError:
-    shown = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    if isinstance(value, int) and value.bit_length() > 64:  # Python refuses to write long ones.
+        shown = f"an int of {value.bit_length()} bits"
+    elif isinstance(value, str | int | float | None):
+        shown = f"{value!r:.80}"
+    else:
+        shown = type(value).__name__
     return PackError(code, f"`{name}` must be {expected}, got {shown}")

@@ -1,7 +1,7 @@
 """Packing: chunks and a budget in, a choice and a report on every chunk out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
@@ -15,6 +15,7 @@ from contextpack.select.chunks import (
     candidates,
     exact,
     excluded,
+    finite_number,
     plain,
 )
 from contextpack.select.coverage import covering, group_names
@@ -35,8 +36,11 @@ from contextpack.select.strategies import (
     without_duplicates,
 )
 from contextpack.similarity import Metric, Similarity, chunk_similarity
+from contextpack.truncate import plain_number
 
 _SECONDS_PER_DAY = 86_400
+# From the year 0 to 9999: ISO 8601 writes four digits.
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +89,7 @@ class Packer:
 
     options: PackOptions
 
-    def pack(self, chunks: Sequence[ScoredChunk], **overrides: object) -> PackResult:
+    def pack(self, chunks: Iterable[ScoredChunk], **overrides: object) -> PackResult:
         """The same as `pack` with these options, those given by name in their place."""
         return pack(chunks, self.options, **overrides)
 
@@ -97,19 +101,21 @@ class _Choice:
 
 
 def pack(
-    chunks: Sequence[ScoredChunk], options: PackOptions | None = None, **named: object
+    chunks: Iterable[ScoredChunk], options: PackOptions | None = None, **named: object
 ) -> PackResult:
     """The best of the chunks that fit the budget, in order, with a report on all.
 
     Options are those of `PackOptions`, as one value, by name, or both (names win). Raises
-    PackError for options or chunks that are not right; nothing is chosen then. No chunk that
-    fits is an empty result, not an error. The input is not changed.
+    PackError for options or chunks that are not right, and TypeError for `options` of another
+    type, names that are none, and a `token_counter` or `clock` that cannot be called or a clock
+    that gives no number; nothing is chosen then. No chunk that fits is an empty result, not an
+    error. The input is gone through once and not changed.
 
     `max_candidates` takes the first ones; near-duplicates of better chunks go; the strategy
     chooses; the ordering arranges.
     """
     settings = settled(options, named)
-    started = settings.clock() if settings.clock else math.nan
+    started = _read(settings.clock) if settings.clock else math.nan
     known = candidates(chunks, settings.token_counter, settings.chunk_overhead_tokens)
     considered, beyond = known, known[len(known) :]
     if settings.max_candidates is not None:
@@ -155,12 +161,16 @@ def pack(
         duration_ms=None,
     )
     if settings.clock:
-        report = _timed(report, started, settings.clock())
+        report = _timed(report, started, _read(settings.clock))
     return PackResult(packed, report)
 
 
 def create_packer(options: PackOptions | None = None, **named: object) -> Packer:
-    """A packer with fixed options. They are checked at each call, overrides included."""
+    """A packer with fixed options. Their values are checked at each call, overrides included.
+
+    Here only `options` of another type and names that are none are refused, with TypeError:
+    what is wrong or missing may still come with the call.
+    """
     return Packer(with_named(options, named))
 
 
@@ -229,6 +239,17 @@ def _arranged(chosen: Sequence[Candidate], settings: PackOptions) -> tuple[Packe
         chunk if chunk.position == position else replace(chunk, position=position)
         for position, chunk in enumerate(arranged)
     )
+
+
+def _read(clock: Callable[[], float]) -> float:
+    given: object = clock()
+    seconds = finite_number(given)
+    if seconds is not None and _FIRST_SECOND <= seconds < _LAST_SECOND:
+        return seconds
+    if plain_number(given) is None:
+        problem = f"must give seconds as a number, got {type(given).__name__}"
+        raise TypeError(f"`clock` {problem}")
+    return math.nan
 
 
 def _timed(report: PackReport, started: float, ended: float) -> PackReport:
