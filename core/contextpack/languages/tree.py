@@ -12,7 +12,7 @@ from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from contextpack.languages.plain import MAX_LINES, MIN_LINES, TARGET_LINES, chunks, windows
 from contextpack.model import Import, Symbol
-from contextpack.text import Lines, split_lines
+from contextpack.text import Lines
 
 # A carriage return alone ends a line for editors and not for tree-sitter. It has the same
 # length as the newline that the parser sees in its place.
@@ -27,6 +27,23 @@ MAX_DEPTH = 40
 MIN_DEFINITION_LINES = 3
 
 Matches = list[tuple[int, dict[str, list[Node]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition as it is found, before the definitions around it are known."""
+
+    name: str
+    kind: str
+    """A `variable` counts only outside of other definitions."""
+    lines: Lines
+    """With its decorators and its `export`."""
+    signature_end: int
+    """The last line of what stands before its body."""
+
+
+Reading = tuple[list[Import], list[Definition]]
+"""What a language's reader finds in a tree, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +65,27 @@ class Outline:
 
 
 def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Import]]) -> Outline:
-    """The outline of a text; `imports` reads a language's import statements."""
-    n_lines = len(split_lines(text))
-    if n_lines == 0:
-        return Outline((), (), (), ())
+    """The outline of a text by the grammar's query; `imports` reads its import statements."""
+
+    def read(root: Node, _: bytes) -> Reading:
+        matches = QueryCursor(grammar.query).matches(root)
+        return imports(matches), _definitions(matches)
+
+    return outline_by(text, grammar, read)
+
+
+def outline_by(text: str, grammar: Grammar, read: Callable[[Node, bytes], Reading]) -> Outline:
+    """The outline of a text; `read` finds imports and definitions in its tree and source."""
     source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
+    n_lines = source.count(b"\n") + (not source.endswith(b"\n"))
+    if not source:
+        return Outline((), (), (), ())
     root = Parser(grammar.language).parse(source).root_node
-    matches = QueryCursor(grammar.query).matches(root)
+    imports, definitions = read(root, source)
     spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
     return Outline(
-        imports=tuple(sorted(imports(matches), key=lambda found: found.line)),
-        symbols=_symbols(matches, n_lines),
+        imports=tuple(sorted(imports, key=lambda found: found.line)),
+        symbols=_symbols(definitions, n_lines),
         chunks=spans or chunks(text),
         problems=("syntax errors",) if root.has_error else (),
     )
@@ -80,8 +107,8 @@ def last_line(node: Node) -> int:
     return row + 1 if column > 0 or row == node.start_point[0] else row
 
 
-def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+def _definitions(matches: Matches) -> list[Definition]:
+    result = []
     for _, captures in matches:
         names = captures.get("name")
         if not names:
@@ -89,13 +116,19 @@ def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
         kind = next(kind for kind in captures if kind != "name")
         node = captures[kind][0]
         whole = _decorated(node)
-        key = (
-            first_line(whole),
-            min(last_line(whole), n_lines),
-            node_text(names[0]).strip("'\"`#"),
-        )
+        lines = Lines(first_line(whole), max(first_line(whole), last_line(whole)))
+        name = node_text(names[0]).strip("'\"`#")
+        result.append(Definition(name, kind, lines, _signature_end(node)))
+    return result
+
+
+def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
+    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+    for definition in definitions:
+        lines = definition.lines
+        key = (lines.start, min(lines.end, n_lines), definition.name)
         if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            found[key] = (kind, min(_signature_end(node), n_lines))
+            found[key] = (definition.kind, min(definition.signature_end, n_lines))
     symbols: list[Symbol] = []
     open_symbols: list[Symbol] = []
     for (start, end, name), (written, signature_end) in sorted(
@@ -182,8 +215,9 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
     """
     result: list[tuple[int, Node]] = []
     comment: int | None = None
+    previous_end = 0
     for child in node.named_children:
-        start = max(first_line(child), lines.start)
+        start = max(child.start_point[0] + 1, lines.start)
         if start > lines.end:
             break
         if "comment" in child.type:
@@ -192,12 +226,11 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
         begin = start if comment is None else comment
         comment = None
         if result and begin <= result[-1][0]:
-            if last_line(child) > last_line(result[-1][1]):
-                result[-1] = (result[-1][0], child)
-        elif result and begin <= last_line(result[-1][1]):
-            continue
-        else:
+            if (end := last_line(child)) > previous_end:
+                result[-1], previous_end = (result[-1][0], child), end
+        elif begin > previous_end:
             result.append((begin, child))
+            previous_end = last_line(child)
     return result
 
 
