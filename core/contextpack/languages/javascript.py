@@ -72,11 +72,12 @@ _VISITED = (
     | _FIELDS
     | _FUNCTIONS
     | _CLASSES
-    | {"import_statement", "decorator"}
+    | {"import_statement"}
     | {node_type for node_type, _ in _KINDS}
 )
-# On one line these hold no definition that anybody would look for by its name.
-_PRUNED = frozenset(
+# On one line, further down than the top level, these hold no definition that anybody would look
+# for by its name.
+_EXPRESSIONS = frozenset(
     {
         "arguments", "array", "arrow_function", "as_expression", "await_expression",
         "call_expression", "expression_statement", "function_expression", "new_expression",
@@ -84,6 +85,27 @@ _PRUNED = frozenset(
         "unary_expression",
     }
 )  # fmt: skip
+# There, without one of the marks below, these hold none either.
+_PRUNED = _EXPRESSIONS | _DECLARATIONS | frozenset(
+    {
+        "catch_clause", "do_statement", "else_clause", "finally_clause", "for_in_statement",
+        "for_statement", "if_statement", "pair", "statement_block", "switch_body",
+        "switch_case", "switch_default", "switch_statement", "try_statement",
+        "while_statement",
+    }
+)  # fmt: skip
+_DEFINING = _FIELDS | set(_KIND_OF) | {"variable_declarator", "assignment_expression", "pair"}
+_NAMESPACES = frozenset({"internal_module", "module"})
+_MARKS = re.compile(b"class"), re.compile(b"namespace"), re.compile(rb"function[ *]+[\w$]")
+_ANONYMOUS = re.compile(b"=>"), re.compile(rb"function\s*\(")
+_METHOD = re.compile(rb"\) \{")
+# What ends like the head of a method and is none, by how its line begins.
+_NO_METHOD = (
+    b"if (", b"if(", b"for (", b"for(", b"for await", b"while (", b"while(", b"switch (",
+    b"switch(", b"} ", b"else ", b"catch (", b"function ", b"test(", b"it(", b"describe(",
+)  # fmt: skip
+MAX_HEAD = 200  # Bytes of a method's head that are looked at.
+
 _NO_CODE = frozenset({"comment", "html_comment", "jsx_text", "regex", "string"})
 
 _TYPE_ONLY = re.compile(
@@ -91,6 +113,11 @@ _TYPE_ONLY = re.compile(
 )
 _ALL_TYPES = re.compile(
     rb"(?:import|export)\s*+\{\s*+type\s[^,{}]++(?:,\s*+type\s[^,{}]++)*+,?\s*+\}"
+)
+_STRANDED = re.compile(
+    rb"^[ \t]*((?:import\b(?:[^'\"`();=]{0,2000}?\bfrom)?"
+    rb"|export\s*(?:type\s*)?[{*][^'\"`();=]{0,2000}?\bfrom)\s*(['\"])([^'\"\n]+)\2)",
+    re.MULTILINE,
 )
 # A dot in front makes another object's method of a word, three dots do not. The conditions on
 # what stands before come last, since searching for a word's letters is the fast part.
@@ -122,12 +149,15 @@ def outline(text: str, grammar: Grammar) -> Outline:
 
 def read(root: "Node", source: bytes) -> Reading:
     """Every literal specifier and every definition that can be named."""
-    imports, definitions = _statements(root)
+    imports, definitions = _statements(root, source)
     imports.extend(_calls(root, source))
+    if root.has_error:
+        imports.extend(_stranded(root, source, {(i.specifier, i.line) for i in imports}))
     return imports, definitions
 
 
-def _statements(root: "Node") -> Reading:
+def _statements(root: "Node", source: bytes) -> Reading:
+    marks = _marks(source)
     imports: list[Import] = []
     definitions: list[Definition] = []
     # A node, the outermost wrapper that belongs to it, the line its decorators begin in or 0,
@@ -137,65 +167,61 @@ def _statements(root: "Node") -> Reading:
         node, wrapper, decorated, is_top = stack.pop()
         kind = node.type
         if kind in ("import_statement", "export_statement"):
-            if (found := _statement(node)) is not None:
+            found = _statement(node)
+            if found is not None:
                 imports.append(found)
+            if found is not None or kind == "import_statement":
                 continue
-            if kind == "import_statement":
-                continue
-        if kind in _KIND_OF:
-            _define(
-                definitions,
-                _KIND_OF[kind],
-                node.child_by_field_name("name"),
-                node,
-                wrapper or node,
-                decorated,
-            )
-        elif kind == "variable_declarator":
-            name = node.child_by_field_name("name")
-            if name is not None and name.type == "identifier":
-                written = _value_kind(node.child_by_field_name("value"))
-                if written or is_top:
-                    _define(definitions, written or "variable", name, node, wrapper or node, 0)
-        elif kind in _FIELDS or kind == "pair":
-            if _value_kind(node.child_by_field_name("value")) == "function":
-                name = node.child_by_field_name("name") or node.child_by_field_name("property")
-                name = name or node.child_by_field_name("key")
-                _define(definitions, "method", name, node, node, decorated)
-        elif kind == "assignment_expression":
-            left = node.child_by_field_name("left")
-            if left is not None and left.type == "member_expression":
-                written = _value_kind(node.child_by_field_name("right"))
-                if written:
-                    _define(
-                        definitions,
-                        written,
-                        left.child_by_field_name("property"),
-                        node,
-                        node,
-                        0,
-                    )
-        is_wrapper = kind in _WRAPPERS
-        outer = (wrapper or node) if is_wrapper else None
+        elif kind in _DEFINING:
+            _define(definitions, kind, node, wrapper or node, decorated, is_top=is_top)
         children = node.named_children
-        if kind in _DECLARATIONS and len(children) > 1:
-            outer = None
-        below = is_top and (is_wrapper or kind in ("program", "ERROR"))
-        pending = 0
-        is_program = kind == "program"
+        outer = None
+        if kind in _WRAPPERS:
+            outer = None if kind in _DECLARATIONS and len(children) > 1 else wrapper or node
+        elif kind not in ("program", "ERROR"):
+            is_top = False
+        keeps_all = is_top or kind in _NAMESPACES
+        decorators = 0
         for child in children:
             child_type = child.type
-            if child_type == "decorator":
-                pending = pending or first_line(child)
-            elif child_type in _VISITED:
-                is_pruned = child_type in _PRUNED and not is_program
-                if is_pruned and child.start_point[0] == child.end_point[0]:
-                    continue
-                stack.append((child, outer, pending, below))
-                pending = 0
+            if child_type in _VISITED:
+                if child_type in _PRUNED and not keeps_all:
+                    start, end = child.start_byte, child.end_byte
+                    if marks[bisect_left(marks, start)] >= end or (
+                        child_type in _EXPRESSIONS and source.find(b"\n", start, end) < 0
+                    ):
+                        continue
+                stack.append((child, outer, decorators, is_top))
+                decorators = 0
+            elif child_type == "decorator":
+                decorators = decorators or first_line(child)
             elif child_type != "comment":
-                pending = 0
+                decorators = 0
     return imports, definitions
+
+
+def _marks(source: bytes) -> list[int]:
+    """The bytes, ascending, at which something may make a definition of what is around it.
+
+    A function without a name of its own makes one when its line gives it one.
+    """
+    result = [found.start() for mark in _MARKS for found in mark.finditer(source)]
+    for mark in _ANONYMOUS:
+        for found in mark.finditer(source):
+            line = _line_before(source, found.start())
+            if b"=" in line or b":" in line or line.startswith(b")"):
+                result.append(found.start())
+    methods = (found.start() for found in _METHOD.finditer(source))
+    result += [at for at in methods if not _line_before(source, at).startswith(_NO_METHOD)]
+    result.sort()
+    result.append(len(source))
+    return result
+
+
+def _line_before(source: bytes, at: int) -> bytes:
+    """What stands before a byte on its line, without the indentation."""
+    start = max(0, at - MAX_HEAD)
+    return source[max(start, source.rfind(b"\n", start, at) + 1) : at].lstrip()
 
 
 def _value_kind(value: "Node | None") -> str:
@@ -209,17 +235,31 @@ def _value_kind(value: "Node | None") -> str:
 
 def _define(
     definitions: list[Definition],
-    kind: str,
-    name: "Node | None",
+    node_type: str,
     node: "Node",
     whole: "Node",
     decorated: int,
+    *,
+    is_top: bool,
 ) -> None:
-    if name is None:
-        return
-    start = min(first_line(whole), decorated or first_line(whole))
-    text = node_text(name).strip("'\"`#")
+    """Add what a node defines, if it defines something that has a name."""
+    kind = _KIND_OF.get(node_type, "")
+    name = node.child_by_field_name("name")
+    if node_type == "variable_declarator":
+        kind = _value_kind(node.child_by_field_name("value")) or ("variable" if is_top else "")
+        if name is not None and name.type != "identifier":
+            return
+    elif node_type == "assignment_expression":
+        kind = _value_kind(node.child_by_field_name("right"))
+        left = node.child_by_field_name("left")
+        name = left.child_by_field_name("property") if left is not None else None
+    elif not kind:  # A field, or a pair of an object.
+        is_function = _value_kind(node.child_by_field_name("value")) == "function"
+        kind = "method" if is_function else ""
+        name = name or node.child_by_field_name("property") or node.child_by_field_name("key")
+    text = node_text(name).strip("'\"`#") if kind and name is not None else ""
     if text:
+        start = decorated or first_line(whole)
         lines = Lines(start, max(start, last_line(whole)))
         definitions.append(Definition(text, kind, lines, _signature_end(kind, node)))
 
@@ -294,6 +334,22 @@ def _calls(root: "Node", source: bytes) -> list[Import]:
     return result
 
 
+def _stranded(root: "Node", source: bytes, known: set[tuple[str, int]]) -> list[Import]:
+    """Import statements that stand in what a parser gave up on."""
+    hits = {match.start(1): match for match in _STRANDED.finditer(source)}
+    result = []
+    for node, _ in _nodes_at(root, sorted(hits)):
+        match = hits.get(node.start_byte)
+        if match is None or node.type == "string_fragment":
+            continue
+        specifier = match[3].decode("utf-8", "replace")
+        if (specifier, first_line(node)) not in known:
+            is_type = _TYPE_ONLY.match(source, match.start(1)) is not None
+            kind = ImportKind.TYPE if is_type else ImportKind.STATIC
+            result.append(Import(specifier, first_line(node), kind=kind))
+    return result
+
+
 def _call_kind(match: re.Match[bytes], source: bytes, above: tuple["Node", ...]) -> ImportKind:
     if match.re is _REQUIRE:
         return ImportKind.REQUIRE
@@ -301,7 +357,7 @@ def _call_kind(match: re.Match[bytes], source: bytes, above: tuple["Node", ...])
         return ImportKind.TYPE
     call = above[0] if above else None
     for node in above[1:]:
-        if node.type in ("member_expression", "nested_type_identifier"):
+        if node.type in ("member_expression", "subscript_expression", "ERROR"):
             call = node
         elif node.type in ("as_expression", "satisfies_expression"):
             is_type = call is not None and node.named_children[0].start_byte != call.start_byte
@@ -335,7 +391,8 @@ def _nodes_at(root: "Node", offsets: list[int]) -> Iterator[_Found]:
             continue
         children = node.children
         if not children:
-            yield node, above
+            # The word of `import()` lies in a node of the same name.
+            yield node, above[1:] if above and above[0].type == "import" else above
             continue
         around = (node, *above[:7])
         for child in children:
@@ -344,12 +401,9 @@ def _nodes_at(root: "Node", offsets: list[int]) -> Iterator[_Found]:
             end = child.end_byte
             if end <= offsets[low]:
                 continue
-            start = child.start_byte
-            while low < high and offsets[low] < start:  # Between the children: no code.
-                low += 1
-            last = low
-            while last < high and offsets[last] < end:
-                last += 1
+            # Those before its start lie between the children: no code.
+            low = bisect_left(offsets, child.start_byte, low, high)
+            last = bisect_left(offsets, end, low, high)
             if last > low:
                 stack.append((child, low, last, around))
                 low = last

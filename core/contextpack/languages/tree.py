@@ -179,10 +179,11 @@ def _signature_end(node: Node) -> int:
     return last_line(previous) if previous is not None else first_line(node)
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    lines: Lines
-    is_definition: bool
+_Unit = tuple[int, int, bool]
+"""The first and the last line of a range, and whether a definition begins in it.
+
+A tuple, because a text has thousands of them for a moment.
+"""
 
 
 def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
@@ -190,21 +191,19 @@ def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
     children = _children(node, lines)
     if not children or depth > MAX_DEPTH:
         for window in windows(lines):
-            yield _Unit(window, is_definition=False)
+            yield window.start, window.end, False
         return
     if children[0][0] > lines.start:
         for window in windows(Lines(lines.start, children[0][0] - 1)):
-            yield _Unit(window, is_definition=False)
+            yield window.start, window.end, False
     ends = [start - 1 for start, _ in children[1:]] + [lines.end]
     for (start, child), end in zip(children, ends, strict=True):
-        unit = Lines(start, end)
-        if len(unit) > MAX_LINES:
-            yield from _joined_units(list(_units(child, unit, depth + 1)))
+        n_lines = end - start + 1
+        if n_lines > MAX_LINES:
+            yield from _joined_units(list(_units(child, Lines(start, end), depth + 1)))
         else:
-            is_definition = (
-                len(unit) >= MIN_DEFINITION_LINES and _DEFINITION.search(child.type) is not None
-            )
-            yield _Unit(unit, is_definition)
+            is_long = n_lines >= MIN_DEFINITION_LINES
+            yield start, end, is_long and _DEFINITION.search(child.type) is not None
 
 
 def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
@@ -237,22 +236,18 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
 def _joined_units(units: list[_Unit]) -> list[_Unit]:
     """Units with tiny neighbours joined: a definition stays apart from what is long enough."""
     result: list[_Unit] = []
-    for unit in units:
+    for start, end, is_definition in units:
         if result:
-            last = result[-1]
-            together = len(last.lines) + len(unit.lines)
-            is_small = len(last.lines) < MIN_LINES or (
-                len(unit.lines) < MIN_LINES and not unit.is_definition
+            last_start, last_end, has_definition = result[-1]
+            is_small = last_end - last_start + 1 < MIN_LINES or (
+                end - start + 1 < MIN_LINES and not is_definition
             )
-            if is_small and together <= TARGET_LINES:
-                result[-1] = _Unit(
-                    Lines(last.lines.start, unit.lines.end),
-                    last.is_definition or unit.is_definition,
-                )
+            if is_small and end - last_start + 1 <= TARGET_LINES:
+                result[-1] = last_start, end, has_definition or is_definition
                 continue
-        result.append(unit)
+        result.append((start, end, is_definition))
     return result
 
 
 def _joined(units: list[_Unit]) -> tuple[Lines, ...]:
-    return tuple(unit.lines for unit in _joined_units(units))
+    return tuple(Lines(start, end) for start, end, _ in _joined_units(units))
