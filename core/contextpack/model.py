@@ -69,6 +69,7 @@ class ImportKind(StrEnum):
     DYNAMIC = "dynamic"  # `import()` or `importlib` with a literal.
     REQUIRE = "require"
     MOCK = "mock"  # `jest.mock`, `vi.mock`: names a module without using it.
+    COMPUTED = "computed"  # The specifier is an expression's source: nothing can resolve it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ SOURCES = [
     if file.suffix in {".py", ".ts", ".tsx", ".js", ".jsx", ".cjs"}
 ]
 paths = st.sampled_from(
-    ["a.py", "a.pyi", "a.js", "a.jsx", "a.ts", "a.tsx", "a.go", "a.md", "a"]
+    ["a.py", "a.pyi", "a.js", "a.jsx", "a.ts", "a.tsx", "a.vue", "a.astro", "a.go", "a.md", "a"]
 )
 
 

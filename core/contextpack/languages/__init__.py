@@ -7,7 +7,7 @@ that fails costs imports and symbols, never the file.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contextpack.languages import javascript, plain, python, tree
+from contextpack.languages import components, javascript, plain, python, tree
 from contextpack.languages.tree import Grammar, Outline
 
 __all__ = [
@@ -89,8 +89,8 @@ GRAMMAR_SOURCES: tuple[tuple[str, str], ...] = (
     ("python", python.QUERY),
     ("javascript", javascript.QUERY),
     ("jsx", javascript.QUERY),
-    ("typescript", javascript.TYPESCRIPT_QUERY),
-    ("tsx", javascript.TYPESCRIPT_QUERY),
+    ("typescript", javascript.QUERY),
+    ("tsx", javascript.QUERY),
 )
 
 _BY_SUFFIX = tuple(
@@ -116,9 +116,11 @@ def language_of(path: str) -> str:
 
 def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outline:
     """The imports, symbols and chunks of a text. Total: any text has an outline."""
+    if language in ("vue", "svelte", "astro"):
+        return components.outline(text, language, grammars)
     grammar = grammars.get(language)
     if grammar is None:
         return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=())
     if language == "python":
         return tree.outline(text, grammar, python.imports)
-    return tree.outline(text, grammar, javascript.imports)
+    return javascript.outline(text, grammar)

@@ -12,7 +12,7 @@ from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from contextpack.languages.plain import MAX_LINES, MIN_LINES, TARGET_LINES, chunks, windows
 from contextpack.model import Import, Symbol
-from contextpack.text import Lines, split_lines
+from contextpack.text import Lines
 
 # A carriage return alone ends a line for editors and not for tree-sitter. It has the same
 # length as the newline that the parser sees in its place.
@@ -40,6 +40,23 @@ Matches = list[tuple[int, dict[str, list[Node]]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition as it is found, before the definitions around it are known."""
+
+    name: str
+    kind: str
+    """A `variable` counts only outside of other definitions."""
+    lines: Lines
+    """With its decorators and its `export`."""
+    signature_end: int
+    """The last line of what stands before its body."""
+
+
+Reading = tuple[list[Import], list[Definition]]
+"""What a language's reader finds in a tree, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
 class Grammar:
     """A compiled grammar and the query that finds imports and definitions in its trees."""
 
@@ -58,19 +75,29 @@ class Outline:
 
 
 def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Import]]) -> Outline:
-    """The outline of a text; `imports` reads a language's import statements."""
-    n_lines = len(split_lines(text))
-    if n_lines == 0:
-        return Outline((), (), (), ())
+    """The outline of a text by the grammar's query; `imports` reads its import statements."""
+
+    def read(root: Node, _: bytes) -> Reading:
+        matches = QueryCursor(grammar.query).matches(root)
+        return imports(matches), _definitions(matches)
+
+    return outline_by(text, grammar, read)
+
+
+def outline_by(text: str, grammar: Grammar, read: Callable[[Node, bytes], Reading]) -> Outline:
+    """The outline of a text; `read` finds imports and definitions in its tree and source."""
     source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
+    n_lines = source.count(b"\n") + (not source.endswith(b"\n"))
+    if not source:
+        return Outline((), (), (), ())
     root = _parsed(source, grammar.language)
     if root is None:
         return Outline((), (), chunks(text), ("too much work to parse",))
-    matches = QueryCursor(grammar.query).matches(root)
+    imports, definitions = read(root, source)
     spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
     return Outline(
-        imports=tuple(sorted(imports(matches), key=lambda found: found.line)),
-        symbols=_symbols(matches, n_lines),
+        imports=tuple(sorted(imports, key=lambda found: found.line)),
+        symbols=_symbols(definitions, n_lines),
         chunks=spans or chunks(text),
         problems=("syntax errors",) if root.has_error else (),
     )
@@ -122,8 +149,8 @@ def last_line(node: Node) -> int:
     return row + 1 if column > 0 or row == node.start_point[0] else row
 
 
-def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+def _definitions(matches: Matches) -> list[Definition]:
+    result = []
     for _, captures in matches:
         names = captures.get("name")
         if not names:
@@ -131,13 +158,19 @@ def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
         kind = next(kind for kind in captures if kind != "name")
         node = captures[kind][0]
         whole = _decorated(node)
-        key = (
-            first_line(whole),
-            min(last_line(whole), n_lines),
-            node_text(names[0]).strip("'\"`#"),
-        )
+        lines = Lines(first_line(whole), max(first_line(whole), last_line(whole)))
+        name = node_text(names[0]).strip("'\"`#")
+        result.append(Definition(name, kind, lines, _signature_end(node)))
+    return result
+
+
+def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
+    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+    for definition in definitions:
+        lines = definition.lines
+        key = (lines.start, min(lines.end, n_lines), definition.name)
         if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            found[key] = (kind, min(_signature_end(node), n_lines))
+            found[key] = (definition.kind, min(definition.signature_end, n_lines))
     symbols: list[Symbol] = []
     open_symbols: list[Symbol] = []
     for (start, end, name), (written, signature_end) in sorted(
@@ -188,10 +221,11 @@ def _signature_end(node: Node) -> int:
     return last_line(previous) if previous is not None else first_line(node)
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    lines: Lines
-    is_definition: bool
+_Unit = tuple[int, int, bool]
+"""The first and the last line of a range, and whether a definition begins in it.
+
+A tuple, because a text has thousands of them for a moment.
+"""
 
 
 def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
@@ -199,20 +233,20 @@ def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
     children = _children(node, lines)
     if not children or depth > MAX_DEPTH:
         for window in windows(lines):
-            yield _Unit(window, is_definition=False)
+            yield window.start, window.end, False
         return
     if children[0][0] > lines.start:
         for window in windows(Lines(lines.start, children[0][0] - 1)):
-            yield _Unit(window, is_definition=False)
+            yield window.start, window.end, False
     ends = [start - 1 for start, _ in children[1:]] + [lines.end]
     for (start, child), end in zip(children, ends, strict=True):
-        unit = Lines(start, end)
         is_definition = _DEFINITION.search(child.type) is not None
-        if len(unit) > MAX_LINES:
-            inner = _joined_units(list(_units(child, unit, depth + 1)))
+        n_lines = end - start + 1
+        if n_lines > MAX_LINES:
+            inner = _joined_units(list(_units(child, Lines(start, end), depth + 1)))
             yield from _with_head(inner) if is_definition else inner
         else:
-            yield _Unit(unit, is_definition and len(unit) >= MIN_DEFINITION_LINES)
+            yield start, end, is_definition and n_lines >= MIN_DEFINITION_LINES
 
 
 def _with_head(units: list[_Unit]) -> list[_Unit]:
@@ -220,13 +254,10 @@ def _with_head(units: list[_Unit]) -> list[_Unit]:
 
     A short first part joins what follows it, never what stands before the definition.
     """
-    head, *rest = units
-    if rest and len(head.lines) < MIN_LINES:
-        head, rest = (
-            _Unit(Lines(head.lines.start, rest[0].lines.end), is_definition=True),
-            rest[1:],
-        )
-    return [_Unit(head.lines, is_definition=True), *rest]
+    (start, end, _), *rest = units
+    if rest and end - start + 1 < MIN_LINES:
+        end, rest = rest[0][1], rest[1:]
+    return [(start, end, True), *rest]
 
 
 def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
@@ -237,8 +268,9 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
     """
     result: list[tuple[int, Node]] = []
     comment: int | None = None
+    previous_end = 0
     for child in node.named_children:
-        start = max(first_line(child), lines.start)
+        start = max(child.start_point[0] + 1, lines.start)
         if start > lines.end:
             break
         if "comment" in child.type:
@@ -247,34 +279,29 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
         begin = start if comment is None else comment
         comment = None
         if result and begin <= result[-1][0]:
-            if last_line(child) > last_line(result[-1][1]):
-                result[-1] = (result[-1][0], child)
-        elif result and begin <= last_line(result[-1][1]):
-            continue
-        else:
+            if (end := last_line(child)) > previous_end:
+                result[-1], previous_end = (result[-1][0], child), end
+        elif begin > previous_end:
             result.append((begin, child))
+            previous_end = last_line(child)
     return result
 
 
 def _joined_units(units: list[_Unit]) -> list[_Unit]:
     """Units with tiny neighbours joined: a definition stays apart from what is long enough."""
     result: list[_Unit] = []
-    for unit in units:
+    for start, end, is_definition in units:
         if result:
-            last = result[-1]
-            together = len(last.lines) + len(unit.lines)
-            is_small = len(last.lines) < MIN_LINES or (
-                len(unit.lines) < MIN_LINES and not unit.is_definition
+            last_start, last_end, has_definition = result[-1]
+            is_small = last_end - last_start + 1 < MIN_LINES or (
+                end - start + 1 < MIN_LINES and not is_definition
             )
-            if is_small and together <= TARGET_LINES:
-                result[-1] = _Unit(
-                    Lines(last.lines.start, unit.lines.end),
-                    last.is_definition or unit.is_definition,
-                )
+            if is_small and end - last_start + 1 <= TARGET_LINES:
+                result[-1] = last_start, end, has_definition or is_definition
                 continue
-        result.append(unit)
+        result.append((start, end, is_definition))
     return result
 
 
 def _joined(units: list[_Unit]) -> tuple[Lines, ...]:
-    return tuple(unit.lines for unit in _joined_units(units))
+    return tuple(Lines(start, end) for start, end, _ in _joined_units(units))

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from contextpack.model import Import, Path
 from contextpack.resolve import javascript, python
-from contextpack.resolve.javascript import is_config
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree
 
@@ -44,12 +43,17 @@ def resolvers(tree: Tree) -> Resolvers:
     return Resolvers(python=python.resolver(tree), javascript=javascript.resolver(tree))
 
 
+def is_config(path: Path) -> bool:
+    """Whether some language's resolution wants to read this file's text."""
+    return javascript.is_config(path)
+
+
 def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
     """The resolver for a language, or None when its imports make no edges."""
     match language:
         case "python":
             return resolvers.python
-        case "javascript" | "jsx" | "typescript" | "tsx":
+        case "javascript" | "jsx" | "typescript" | "tsx" | "vue" | "svelte" | "astro":
             return resolvers.javascript
         case _:
             return None

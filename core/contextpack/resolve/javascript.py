@@ -1,165 +1,449 @@
-"""JavaScript and TypeScript imports: relative ones, and the path aliases of `tsconfig.json`."""
+"""JavaScript and TypeScript imports, as TypeScript's "bundler" resolution finds their files.
 
-import json
+How it works: what configuration says is read once and kept by directory (`Scope`); an import
+then has candidates, best first, and the first one that names a file of code wins. In order:
+relative paths; `paths` and `baseUrl` of the ruling configuration; aliases of bundlers; `#names`
+of `imports`; the package's own name; linked packages of the workspace; `paths` of
+configurations further up. What a package would only have after a build is guessed back to its
+source, last of all.
+"""
+
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from contextpack.model import Import, Path
+from contextpack.model import Import, ImportKind, Path
+from contextpack.resolve import bundlers, tsconfig
+from contextpack.resolve.bundlers import Alias
+from contextpack.resolve.extensions import Files
+from contextpack.resolve.packages import (
+    NAME,
+    NO_LINKS,
+    PNPM,
+    Links,
+    Package,
+    Packages,
+    Target,
+    packages,
+    split,
+    targets,
+)
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree, joined, parent
+from contextpack.resolve.tsconfig import Compiler
 
-# In the order in which TypeScript's "bundler" resolution tries them.
-_SUFFIXES = (
-    ".ts",
-    ".tsx",
-    ".d.ts",
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".mts",
-    ".cts",
-    ".vue",
-    ".svelte",
-)
-# An import of `./x.js` may mean `./x.ts`: TypeScript names the file that will exist.
-_WRITTEN = (
-    (".js", (".ts", ".tsx", ".d.ts")),
-    (".jsx", (".tsx",)),
-    (".mjs", (".mts",)),
-    (".cjs", (".cts",)),
-)
-_CONFIG_NAMES = ("tsconfig.json", "jsconfig.json")
 _CODE = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|astro)$")
-
-# Strings are matched first, so that what looks like a comment in one is kept.
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
+_COMPILER_CONFIG = re.compile(r"(?:[tj]sconfig|(?:typescript|ts)-config)[^/]*(?:/.*)?\.json$")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+# Files that a workspace's index does not hold, because they are no text.
+_BINARY = re.compile(
+    r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav|pdf|wasm|node|zip)$"
+)
+_BUILT = frozenset(
+    {
+        "dist", "build", "built", "lib", "libs", "out", "output", "es", "esm", "cjs", "mjs",
+        "umd", "types", "module", "commonjs", "esnext", "node", "browser", "prod", "dev",
+        "release",
+    }
+)  # fmt: skip
+_BUILT_NAME = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
+MAX_CUT = 5  # Directories of a build in a row.
+_SOURCES = ("src", "source", "lib", "")
+# https://nodejs.org/api/module.html#modulebuiltinmodules
+_BUILTIN = frozenset(
+    {
+        "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants",
+        "crypto", "dgram", "diagnostics_channel", "dns", "domain", "events", "fs", "http",
+        "http2", "https", "inspector", "module", "net", "os", "path", "perf_hooks", "process",
+        "punycode", "querystring", "readline", "repl", "stream", "string_decoder", "sys",
+        "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi",
+        "worker_threads", "zlib",
+    }
+)  # fmt: skip
+# Directories with these names are everywhere, so that they tell nothing as a key.
+_COMMONPLACE = frozenset(
+    {"app", "components", "dist", "index", "lib", "packages", "src", "types"}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Aliases:
-    """The `paths` of one configuration file, each target already relative to the root."""
+class Scope:
+    """What configuration says of the imports in one directory. Nearest first, everywhere."""
 
-    directory: Path
-    base: Path | None
-    """The `baseUrl`, relative to the root, or None."""
-    patterns: tuple[tuple[str, tuple[Path, ...]], ...]
-    """Longest prefix first, exact names before patterns."""
+    compilers: tuple[Compiler, ...]
+    aliases: tuple[Alias, ...]
+    package: Package | None
+    links: tuple[Links, ...]
+
+
+_NO_SCOPE = Scope((), (), None, ())
+_NO_COMPILER = Compiler()
 
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
     """Resolves the JS and TS imports of one workspace."""
 
-    paths: frozenset[Path]
-    """Of code."""
+    files: Files
     others: frozenset[Path]
-    aliases: tuple[Aliases, ...]
-    """Deepest directory first."""
+    """Files of the workspace that are no code."""
+    scopes: Mapping[Path, Scope]
+    """By directory, for each that holds code."""
+    ruling: Mapping[Path, Compiler]
+    """By file, where a referenced configuration rules it rather than the nearest one."""
 
     def resolve(self, path: Path, found: Import) -> Resolution:
-        """The file that a specifier names."""
-        specifier = found.specifier.partition("?")[0]
-        if specifier.startswith((".", "/")):
-            directory = "" if specifier.startswith("/") else parent(path)
-            at = joined(directory, specifier)
-            candidates = [at] if at is not None else []
-            external = External.MISSING
-        else:
-            candidates = self._aliased(path, specifier)
-            external = External.PACKAGE
-        for candidate in candidates:
-            if target := self._file(candidate):
-                return Resolution((target,))
-        is_asset = any(candidate in self.others for candidate in candidates)
-        return Resolution(external=External.ASSET if is_asset else external)
-
-    def _aliased(self, path: Path, specifier: str) -> list[Path]:
-        for aliases in self.aliases:
-            if aliases.directory and not path.startswith(aliases.directory + "/"):
+        """The file that a specifier names; two when a package has code and declarations apart."""
+        if found.kind is ImportKind.COMPUTED:
+            return Resolution(external=External.DYNAMIC)
+        specifier = _plain(found.specifier)
+        scope, suffixes = self.scope(path), self.scope(path).compilers[0].module_suffixes
+        for candidate in self._candidates(path, scope, specifier, found.kind):
+            if candidate.at is None:
                 continue
-            found: list[Path] = []
-            for pattern, targets in aliases.patterns:
-                prefix, star, suffix = pattern.partition("*")
-                if star and specifier.startswith(prefix) and specifier.endswith(suffix):
-                    middle = specifier[len(prefix) : len(specifier) - len(suffix)]
-                    found = [target.replace("*", middle, 1) for target in targets]
-                    break
-                if specifier == pattern:
-                    found = list(targets)
-                    break
-            if aliases.base is not None:
-                found.append(f"{aliases.base}/{specifier}" if aliases.base else specifier)
-            return found
-        return []
+            if candidate.has_extension:
+                named = self.files.named(candidate.at, suffixes)
+                if named is not None:
+                    ways = (at for at in candidate.types if at is not None)
+                    typed = (self.files.named(at, suffixes) for at in ways)
+                    types = next((at for at in typed if at is not None), named)
+                    return Resolution(tuple(dict.fromkeys((named, types))))
+            elif candidate.is_directory:
+                if entries := self.files.directory(candidate.at, suffixes):
+                    return Resolution(entries)
+            elif modules := self.files.module(candidate.at, suffixes):
+                return Resolution(modules)
+        return Resolution(external=self._reason(path, scope, specifier, found.kind))
 
-    def _file(self, at: Path) -> Path | None:
-        if at in self.paths:
-            return at
-        for written, meant in _WRITTEN:
-            if at.endswith(written):
-                for suffix in meant:
-                    if at.removesuffix(written) + suffix in self.paths:
-                        return at.removesuffix(written) + suffix
-        for suffix in _SUFFIXES:
-            if at + suffix in self.paths:
-                return at + suffix
-        index = f"{at}/index" if at else "index"
-        for suffix in _SUFFIXES:
-            if index + suffix in self.paths:
-                return index + suffix
-        return None
+    def scope(self, path: Path) -> Scope:
+        """Everything that configuration says of the imports in a file.
+
+        While it stays equal, and no file comes or goes that `keys_of` names, they lead where
+        they did.
+        """
+        scope = self.scopes.get(parent(path), _NO_SCOPE)
+        ruling = self.ruling.get(path)
+        if ruling is not None:
+            return Scope(
+                (ruling, *scope.compilers[1:]), scope.aliases, scope.package, scope.links
+            )
+        if not scope.compilers:
+            return Scope((_NO_COMPILER,), scope.aliases, scope.package, scope.links)
+        return scope
+
+    def keys_of(self, path: Path, found: Import) -> frozenset[str]:
+        """Names of which one stands in the path of any file that may change this resolution.
+
+        A file's names are its directories, its own name, and that up to its first dot.
+        """
+        if found.kind is ImportKind.COMPUTED:
+            return frozenset()
+        keys = set[str]()
+        for candidate in self._candidates(
+            path, self.scope(path), _plain(found.specifier), found.kind
+        ):
+            if candidate.at is None:
+                continue
+            parts = candidate.at.split("/") if candidate.at else ["index"]
+            telling = [part for part in parts[:-1] if part not in _COMMONPLACE]
+            if parts[-1] in _COMMONPLACE and telling:
+                keys.add(telling[-1])
+            else:
+                keys.update((parts[-1], parts[-1].lstrip(".").partition(".")[0]))
+            package = self.files.packages.get(candidate.at)
+            if not candidate.at and package is not None:
+                for way in (package.main, package.types, *package.alternates):
+                    keys.add(way.rstrip("/").rpartition("/")[2].partition(".")[0])
+        return frozenset(keys - {""})
+
+    def _candidates(
+        self, path: Path, scope: Scope, specifier: str, kind: ImportKind
+    ) -> "Iterator[_Candidate]":
+        compiler = scope.compilers[0]
+        if specifier.startswith("."):
+            yield from _relative(path, specifier, compiler)
+            return
+        is_mapped, mapped = _mapped(compiler, specifier)
+        yield from map(_Candidate, mapped)
+        if compiler.base_url is not None and not is_mapped and not specifier.startswith("/"):
+            yield _Candidate(joined(compiler.base_url, specifier))
+        yield from map(_Candidate, _aliased(scope.aliases, specifier))
+        if specifier.startswith("/"):
+            yield _Candidate(joined("", specifier))
+            if scope.package is not None:
+                yield _Candidate(joined(scope.package.directory, specifier))
+            return
+        if not _is_builtin(specifier):
+            yield from _packaged(scope, specifier, kind)
+        for further in scope.compilers[1:]:
+            yield from map(_Candidate, _mapped(further, specifier)[1])
+        if not _is_builtin(specifier):
+            yield from _guessed(scope, specifier)
+
+    def _reason(self, path: Path, scope: Scope, specifier: str, kind: ImportKind) -> External:
+        candidates = [c.at for c in self._candidates(path, scope, specifier, kind)]
+        places = [at for at in candidates if at is not None]
+        if any(at in self.others or f"{at}.json" in self.others for at in places):
+            return External.ASSET
+        if not places and candidates:
+            return External.OUTSIDE
+        if not specifier or specifier.startswith((".", "/")):
+            return External.ASSET if _BINARY.search(specifier.lower()) else External.MISSING
+        if _is_builtin(specifier):
+            return External.STANDARD_LIBRARY
+        if _SCHEME.match(specifier):
+            return External.PACKAGE
+        if specifier.startswith("#"):
+            mapped = targets(scope.package.imports, specifier) if scope.package else None
+            is_package = any(not t.path.startswith((".", "#")) for t in mapped or ())
+            return External.PACKAGE if is_package else External.MISSING
+        name, _ = split(specifier)
+        if _linked(scope, name) is not None:
+            return External.MISSING
+        is_ours = bool(_aliased(scope.aliases, specifier)) or any(
+            prefix and specifier.startswith(prefix) and specifier.endswith(suffix)
+            for prefix, suffix, _ in scope.compilers[0].paths.patterns
+        )
+        if not is_ours or (scope.package and name in dict(scope.package.dependencies)):
+            return External.PACKAGE
+        return External.ASSET if _BINARY.search(specifier.lower()) else External.MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A place that an import may mean. It is None when it lies out of the root."""
+
+    at: Path | None
+    has_extension: bool = False
+    is_directory: bool = False
+    types: tuple[Path | None, ...] = ()
+    """Where its declarations may be when they are another file."""
 
 
 def resolver(tree: Tree) -> Resolver:
     """The resolver for a workspace of these files."""
-    found = [
-        aliases
-        for path, text in tree.configs.items()
-        if path.rpartition("/")[2] in _CONFIG_NAMES
-        and (aliases := _aliases(parent(path), text)) is not None
-    ]
-    return Resolver(
-        paths=frozenset(path for path in tree.paths if _CODE.search(path)),
-        others=frozenset(path for path in tree.paths if not _CODE.search(path)),
-        aliases=tuple(
-            sorted(
-                found, key=lambda a: (-a.directory.count("/"), a.directory == "", a.directory)
-            )
-        ),
+    found = packages(tree.configs)
+    code = frozenset(path for path in tree.paths if _CODE.search(path))
+    files = Files(code, found.by_directory)
+    texts = {path: text for path, text in tree.configs.items() if _COMPILER_CONFIG.search(path)}
+    projects = tsconfig.projects(
+        texts, lambda config, name: _extended(config, name, found, texts)
     )
+    aliases = bundlers.aliases(tree.configs, found.by_directory)
+    scopes: dict[Path, Scope] = {}
+    for path in sorted(code):
+        _add_scopes(parent(path), scopes, projects, aliases, found)
+    ruling = {}
+    for path in code:
+        compilers = scopes[parent(path)].compilers
+        if compilers and projects[compilers[0].config].references:
+            ruled = tsconfig.project_of(path, compilers[0].config, projects).compiler
+            if ruled != compilers[0]:
+                ruling[path] = ruled
+    return Resolver(files, tree.paths - code, scopes, ruling)
 
 
 def is_config(path: Path) -> bool:
     """Whether resolution wants to read this file's text."""
-    return path.rpartition("/")[2] in _CONFIG_NAMES
+    name = path.rpartition("/")[2]
+    return (
+        name in (NAME, PNPM)
+        or bundlers.CONFIG.match(name) is not None
+        or (name.endswith(".json") and _COMPILER_CONFIG.search(path) is not None)
+    )
 
 
-def _aliases(directory: Path, text: str) -> Aliases | None:
-    """The aliases of a configuration file; None when it cannot be read or declares none."""
-    try:
-        document = json.loads(_TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text)))
-    except ValueError:
-        return None
-    options = document.get("compilerOptions") if isinstance(document, dict) else None
-    if not isinstance(options, dict):
-        return None
-    base_url = options.get("baseUrl")
-    base = joined(directory, base_url) if isinstance(base_url, str) else None
-    declared = options.get("paths")
-    paths: Mapping[str, object] = declared if isinstance(declared, dict) else {}
-    start = base if base is not None else directory
-    patterns = [
-        (
-            pattern,
-            tuple(at for target in targets if (at := joined(start, str(target))) is not None),
+def _add_scopes(
+    directory: Path,
+    scopes: dict[Path, Scope],
+    projects: Mapping[Path, tsconfig.Project],
+    aliases: Mapping[Path, tuple[Alias, ...]],
+    found: Packages,
+) -> None:
+    """Add the scopes of a directory and of those above it, which theirs build on."""
+    missing = []
+    while directory not in scopes:
+        missing.append(directory)
+        if not directory:
+            break
+        directory = parent(directory)
+    for at in reversed(missing):
+        above = scopes[parent(at)] if at else _NO_SCOPE
+        names = (f"{at}/{name}" if at else name for name in tsconfig.NAMES)
+        own = next((projects[name].compiler for name in names if name in projects), None)
+        linked = found.links.get(at, NO_LINKS)
+        scopes[at] = Scope(
+            compilers=(own, *above.compilers) if own is not None else above.compilers,
+            aliases=aliases.get(at, ()) + above.aliases,
+            package=found.by_directory.get(at, above.package),
+            links=(linked, *above.links) if linked else above.links,
         )
-        for pattern, targets in paths.items()
-        if isinstance(targets, list)
-    ]
-    patterns.sort(key=lambda item: ("*" in item[0], -len(item[0].partition("*")[0])))
-    if base is None and not patterns:
+
+
+def _extended(
+    config: Path, name: str, found: Packages, texts: Mapping[Path, str]
+) -> Path | None:
+    """The configuration that a package of the workspace gives to be extended."""
+    package_name, key = split(name)
+    at: Path | None = parent(config)
+    package = None
+    while at is not None and package is None:
+        package = found.links.get(at, NO_LINKS).get(package_name)
+        at = parent(at) if at else None
+    if package is None:
         return None
-    return Aliases(directory, base, tuple(patterns))
+    written = [target.path for target in targets(package.exports or (), key) or ()]
+    rest = key.removeprefix(".").removeprefix("/")
+    written += [rest, f"{rest}.json", f"{rest}/tsconfig.json"]
+    places = (joined(package.directory, path) for path in written)
+    return next((place for place in places if place in texts), None)
+
+
+def _plain(specifier: str) -> str:
+    """A specifier without the loaders in front of it and the query behind."""
+    last = specifier.rpartition("!")[2]
+    return (last or specifier).partition("?")[0]
+
+
+def _is_builtin(specifier: str) -> bool:
+    return specifier.startswith("node:") or specifier.partition("/")[0] in _BUILTIN
+
+
+def _relative(path: Path, specifier: str, compiler: Compiler) -> Iterator[_Candidate]:
+    at = joined(parent(path), specifier)
+    is_directory = specifier.rpartition("/")[2] in ("", ".", "..")
+    yield _Candidate(at, is_directory=is_directory)
+    for root in compiler.root_dirs if at is not None else ():
+        start = f"{root}/" if root else ""
+        if at is not None and at.startswith(start):
+            for other in compiler.root_dirs:
+                yield _Candidate(joined(other, at[len(start) :]), is_directory=is_directory)
+
+
+def _mapped(compiler: Compiler, specifier: str) -> tuple[bool, list[Path | None]]:
+    """Whether `paths` speaks of a specifier, and where it says to look."""
+    for name, places in compiler.paths.exact:
+        if name == specifier:
+            return True, list(places)
+    for prefix, suffix, places in compiler.paths.patterns:
+        if (
+            specifier.startswith(prefix)
+            and specifier.endswith(suffix)
+            and len(specifier) >= len(prefix) + len(suffix)
+        ):
+            middle = specifier[len(prefix) : len(specifier) - len(suffix)]
+            return True, [
+                joined("", place.replace("*", middle, 1)) if place is not None else None
+                for place in places
+            ]
+    return False, []
+
+
+def _aliased(aliases: tuple[Alias, ...], specifier: str) -> list[Path | None]:
+    result: list[Path | None] = []
+    for alias in aliases:
+        if specifier == alias.name:
+            result.extend(alias.targets)
+        elif specifier.startswith(alias.name + "/") and not alias.is_exact:
+            rest = specifier[len(alias.name) + 1 :]
+            result.extend(joined(target, rest) for target in alias.targets)
+    return result
+
+
+def _linked(scope: Scope, name: str) -> Package | None:
+    return next((links[name] for links in scope.links if name in links), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A package that a specifier names, and what its maps say of the rest."""
+
+    package: Package
+    key: str
+    targets: tuple[Target, ...] | None
+    """None when it has no `exports`, so that its files are free to be named."""
+
+
+def _named(scope: Scope, specifier: str, conditions: frozenset[str] | None) -> Iterator[_Named]:
+    """The packages to look in: the file's own, then a linked one.
+
+    `imports` may lead to a package by its name: under these conditions, or under any.
+    """
+    own = scope.package
+    if specifier.startswith("#"):
+        found = targets(own.imports, specifier) if own is not None else None
+        if own is not None and found is not None:
+            yield _Named(own, specifier, found)
+            for target in found:
+                is_active = conditions is None or conditions.issuperset(target.conditions)
+                if is_active and not target.path.startswith((".", "/", "#")):
+                    yield from _named(scope, target.path, conditions)
+        return
+    name, key = split(specifier)
+    if own is not None and own.name == name and own.exports is not None:
+        yield _Named(own, key, targets(own.exports, key) or ())
+    linked = _linked(scope, name)
+    if linked is not None:
+        found = None if linked.exports is None else targets(linked.exports, key) or ()
+        yield _Named(linked, key, found)
+
+
+def _packaged(scope: Scope, specifier: str, kind: ImportKind) -> Iterator[_Candidate]:
+    """What packages have for a specifier: code first, unless it is imported for its types."""
+    mode = "require" if kind is ImportKind.REQUIRE else "import"
+    running = frozenset({mode, "default", *scope.compilers[0].conditions})
+    typed = running | {"types"}
+    for named in _named(scope, specifier, running):
+        directory = named.package.directory
+        if named.targets is None:
+            yield _Candidate(joined(directory, named.key), is_directory=named.key == ".")
+            continue
+        inside = [t for t in named.targets if t.path.startswith("./")]
+        types = tuple(
+            joined(directory, t.path) for t in inside if typed.issuperset(t.conditions)
+        )
+        for conditions in (typed,) if kind is ImportKind.TYPE else (running, typed):
+            for target in inside:
+                if conditions.issuperset(target.conditions):
+                    at = joined(directory, target.path)
+                    yield _Candidate(at, has_extension=True, types=types)
+
+
+def _guessed(scope: Scope, specifier: str) -> Iterator[_Candidate]:
+    """Where a package's source may be that is not built yet, then files for other conditions."""
+    for named in _named(scope, specifier, None):
+        package = named.package
+        if named.targets is not None:
+            ways = [target.path for target in named.targets if target.path.startswith("./")]
+        elif named.key == ".":
+            ways = [way for way in (package.main, package.types, *package.alternates) if way]
+        else:
+            ways = [named.key]
+        for way in ways:
+            yield from _unbuilt(package, way, named.key, scope.compilers[0])
+        for way in ways:
+            yield _Candidate(joined(package.directory, way), has_extension=True)
+
+
+def _unbuilt(
+    package: Package, written: str, key: str, compiler: Compiler
+) -> Iterator[_Candidate]:
+    """Where the source of a file may be that only a build will write."""
+    at = joined(package.directory, written)
+    if at is None:
+        return
+    if compiler.source is not None and at.startswith(compiler.source[0] + "/"):
+        rest = at[len(compiler.source[0]) + 1 :]
+        yield _Candidate(joined(compiler.source[1], _BUILT_NAME.sub("", rest)))
+    parts = _BUILT_NAME.sub("", written.removeprefix("./")).split("/")
+    if parts[0] not in _BUILT:
+        return
+    # `dist/node/index.js` may come from `src/node/index.ts`, `dist/esm/index.js` does not.
+    for n_cut in range(1, min(len(parts), MAX_CUT)):
+        for source in _SOURCES:
+            yield _Candidate(joined(package.directory, "/".join((source, *parts[n_cut:]))))
+        if parts[n_cut] not in _BUILT:
+            break
+    if key == ".":
+        for name in ("index", "main", package.name.rpartition("/")[2]):
+            yield _Candidate(joined(package.directory, f"src/{name}"))
