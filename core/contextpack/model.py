@@ -78,6 +78,11 @@ class Import:
 
     Python: `specifier` is the dotted module without leading dots, `level` their number, and
     `names` what a `from` takes from it (`*` for a star). JS/TS: `specifier` is the string.
+    Go: the import path. Rust: a path as it is used (`crate::a::B`, `a::*`, `::std::io`), one for
+    each name of a group, or a declaration (`mod x`, `mod "x.rs"` with a `#[path]`); `names` are
+    the modules written in the file around it. Java: the dotted name, `names` is `*` for a
+    wildcard, and `level` the number of parts of the file's own package, 0 without one. C and
+    C++: the path, in `<>` as written; what a macro or `#include_next` names is `DYNAMIC`.
     """
 
     specifier: str

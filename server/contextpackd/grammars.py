@@ -3,8 +3,13 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import tree_sitter_c
+import tree_sitter_cpp
+import tree_sitter_go
+import tree_sitter_java
 import tree_sitter_javascript
 import tree_sitter_python
+import tree_sitter_rust
 import tree_sitter_typescript
 from tree_sitter import Language, Query
 
@@ -17,6 +22,11 @@ _POINTERS: Mapping[str, Callable[[], object]] = MappingProxyType(
         "jsx": tree_sitter_javascript.language,
         "typescript": tree_sitter_typescript.language_typescript,
         "tsx": tree_sitter_typescript.language_tsx,
+        "go": tree_sitter_go.language,
+        "rust": tree_sitter_rust.language,
+        "java": tree_sitter_java.language,
+        "c": tree_sitter_c.language,
+        "cpp": tree_sitter_cpp.language,
     }
 )
 

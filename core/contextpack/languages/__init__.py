@@ -4,11 +4,12 @@ The table below is the list of languages. One without a grammar gets plain chunk
 that fails costs imports and symbols, never the file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from contextpack.languages import components, javascript, plain, python, tree
-from contextpack.languages.tree import Grammar, Outline
+from contextpack.languages import c, components, go, java, javascript, plain, python, rust, tree
+from contextpack.languages.tree import Grammar, Matches, Outline
+from contextpack.model import Import
 
 __all__ = [
     "GRAMMAR_SOURCES",
@@ -47,7 +48,9 @@ LANGUAGES = (
     Language("kotlin", (".kt", ".kts")),
     Language("scala", (".scala", ".sc")),
     Language("c", (".c", ".h")),
-    Language("cpp", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp")),
+    Language(
+        "cpp", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".tcc", ".tpp")
+    ),
     Language("csharp", (".cs",)),
     Language("swift", (".swift",)),
     Language("ruby", (".rb", ".rake", ".gemspec"), ("Gemfile", "Rakefile")),
@@ -91,6 +94,20 @@ GRAMMAR_SOURCES: tuple[tuple[str, str], ...] = (
     ("jsx", javascript.QUERY),
     ("typescript", javascript.QUERY),
     ("tsx", javascript.QUERY),
+    ("go", go.QUERY),
+    ("rust", rust.QUERY),
+    ("java", java.QUERY),
+    ("c", c.QUERY),
+    ("cpp", c.CPP_QUERY),
+)
+
+# What reads the imports out of a query's matches, for the languages that share nothing else.
+_IMPORTS: tuple[tuple[str, Callable[[Matches], list[Import]]], ...] = (
+    ("go", go.imports),
+    ("rust", rust.imports),
+    ("java", java.imports),
+    ("c", c.imports),
+    ("cpp", c.imports),
 )
 
 _BY_SUFFIX = tuple(
@@ -118,9 +135,14 @@ def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outlin
     """The imports, symbols and chunks of a text. Total: any text has an outline."""
     if language in ("vue", "svelte", "astro"):
         return components.outline(text, language, grammars)
+    if language == "c" and "cpp" in grammars and c.is_cpp(text):
+        language = "cpp"
     grammar = grammars.get(language)
     if grammar is None:
         return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=())
     if language == "python":
         return tree.outline(text, grammar, python.imports)
+    for name, imports in _IMPORTS:
+        if name == language:
+            return tree.outline(text, grammar, imports)
     return javascript.outline(text, grammar)

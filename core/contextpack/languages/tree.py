@@ -18,7 +18,15 @@ from contextpack.text import Lines
 # length as the newline that the parser sees in its place.
 _LONE_CR = re.compile(r"\r(?!\n)")
 
-_DEFINITION = re.compile(r"definition|declaration|function|class|method|export_statement")
+_DEFINITION = re.compile(
+    r"definition|(?<!import_)(?<!use_)declaration|function|class|method|export_statement"
+    r"|(?<!attribute)(?<!type)_item|struct_|enum_|union_"
+)
+
+# What stands around a function that is a method.
+_WITH_METHODS = frozenset(
+    {"class", "enum", "impl", "interface", "record", "struct", "trait", "union"}
+)
 
 # The parser reports every hundred operations or so. Real sources take 0.007 to 0.013 steps a
 # byte; what takes more is ambiguous without end (`f<T, f<T, ...`) and costs ever more a step.
@@ -35,6 +43,13 @@ MAX_DEPTH = 40
 
 # Constants, fields and aliases of fewer lines than this do not start a chunk.
 MIN_DEFINITION_LINES = 3
+
+# Declarations that hold several definitions when they have several children.
+_LISTS = frozenset({"lexical_declaration", "variable_declaration"})
+
+# Types whose opening brace ends the signature, and the replacement of a macro.
+_OPENED_WITHIN = frozenset({"struct_type", "interface_type"})
+_BODIES = _OPENED_WITHIN | {"preproc_arg"}
 
 Matches = list[tuple[int, dict[str, list[Node]]]]
 
@@ -155,11 +170,13 @@ def _definitions(matches: Matches) -> list[Definition]:
         names = captures.get("name")
         if not names:
             continue
-        kind = next(kind for kind in captures if kind != "name")
+        kind = next(kind for kind in captures if kind not in ("name", "owner"))
         node = captures[kind][0]
         whole = _decorated(node)
         lines = Lines(first_line(whole), max(first_line(whole), last_line(whole)))
         name = node_text(names[0]).strip("'\"`#")
+        if owners := captures.get("owner"):
+            name = f"{node_text(owners[0])}.{name}"
         result.append(Definition(name, kind, lines, _signature_end(node)))
     return result
 
@@ -180,7 +197,7 @@ def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
             open_symbols.pop()
         if written == "variable" and open_symbols:
             continue
-        is_member = bool(open_symbols) and open_symbols[-1].kind == "class"
+        is_member = bool(open_symbols) and open_symbols[-1].kind in _WITH_METHODS
         kind = "method" if written == "function" and is_member else written
         symbol = Symbol(
             name=name,
@@ -201,9 +218,10 @@ def _decorated(node: Node) -> Node:
         "decorated_definition",
         "export_statement",
         "lexical_declaration",
+        "template_declaration",
         "variable_declaration",
     ):
-        if parent.type.endswith("_declaration") and parent.named_child_count > 1:
+        if parent.type in _LISTS and parent.named_child_count > 1:
             break
         node, parent = parent, parent.parent
     return node
@@ -211,14 +229,29 @@ def _decorated(node: Node) -> Node:
 
 def _signature_end(node: Node) -> int:
     """The last line of what stands before a definition's body."""
-    body = node.child_by_field_name("body")
-    if body is None:
-        value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        body = value.child_by_field_name("body") if value is not None else None
+    body = _body(node)
     if body is None:
         return last_line(node)
+    if body.type in _OPENED_WITHIN:
+        return first_line(body)
     previous = body.prev_sibling
     return last_line(previous) if previous is not None else first_line(node)
+
+
+def _body(node: Node) -> Node | None:
+    """What a definition's signature ends before, where the grammar shows it."""
+    body = node.child_by_field_name("body")
+    if body is not None:
+        return body
+    for field in ("value", "right", "type"):
+        inner = node.child_by_field_name(field)
+        if inner is not None:
+            if inner.type in _BODIES:
+                return inner
+            body = inner.child_by_field_name("body")
+            if body is not None:
+                return body
+    return node.named_child(1) if node.type == "macro_definition" else None
 
 
 _Unit = tuple[int, int, bool]
@@ -236,8 +269,14 @@ def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
             yield window.start, window.end, False
         return
     if children[0][0] > lines.start:
-        for window in windows(Lines(lines.start, children[0][0] - 1)):
-            yield window.start, window.end, False
+        # A comment or a header that stands before it stays with the first child if it can.
+        first_end = children[1][0] - 1 if len(children) > 1 else lines.end
+        n_first = first_end - children[0][0] + 1
+        if n_first > MAX_LINES or first_end - lines.start + 1 <= MAX_LINES:
+            children[0] = (lines.start, children[0][1])
+        else:
+            for window in windows(Lines(lines.start, children[0][0] - 1)):
+                yield window.start, window.end, False
     ends = [start - 1 for start, _ in children[1:]] + [lines.end]
     for (start, child), end in zip(children, ends, strict=True):
         is_definition = _DEFINITION.search(child.type) is not None
@@ -273,18 +312,28 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
         start = max(child.start_point[0] + 1, lines.start)
         if start > lines.end:
             break
-        if "comment" in child.type:
-            comment = start if comment is None else comment
+        if "comment" in child.type or child.type == "attribute_item":
+            # A comment at the end of a line belongs to that line.
+            if comment is None and not (result and start <= last_line(result[-1][1])):
+                comment = start
             continue
         begin = start if comment is None else comment
         comment = None
         if result and begin <= result[-1][0]:
             if (end := last_line(child)) > previous_end:
                 result[-1], previous_end = (result[-1][0], child), end
-        elif begin > previous_end:
+        elif result and begin <= previous_end:
+            # A body that begins where modifiers end, themselves some lines long.
+            if _n_lines(child) > _n_lines(result[-1][1]):
+                result[-1], previous_end = (result[-1][0], child), last_line(child)
+        else:
             result.append((begin, child))
             previous_end = last_line(child)
     return result
+
+
+def _n_lines(node: Node) -> int:
+    return last_line(node) - first_line(node) + 1
 
 
 def _joined_units(units: list[_Unit]) -> list[_Unit]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contextpack.model import Import, Path
-from contextpack.resolve import javascript, python
+from contextpack.resolve import c, go, java, javascript, python, rust
+from contextpack.resolve.commands import is_database
+from contextpack.resolve.manifest import is_manifest
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree
 
@@ -36,16 +38,32 @@ class Resolvers:
 
     python: python.Resolver
     javascript: javascript.Resolver
+    go: go.Resolver
+    rust: rust.Resolver
+    java: java.Resolver
+    c: c.Resolver
 
 
 def resolvers(tree: Tree) -> Resolvers:
     """The resolvers for a workspace of these files."""
-    return Resolvers(python=python.resolver(tree), javascript=javascript.resolver(tree))
+    return Resolvers(
+        python=python.resolver(tree),
+        javascript=javascript.resolver(tree),
+        go=go.resolver(tree),
+        rust=rust.resolver(tree),
+        java=java.resolver(tree),
+        c=c.resolver(tree),
+    )
 
 
 def is_config(path: Path) -> bool:
     """Whether some language's resolution wants to read this file's text."""
-    return javascript.is_config(path)
+    return (
+        javascript.is_config(path)
+        or go.is_config(path)
+        or is_manifest(path)
+        or is_database(path)
+    )
 
 
 def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
@@ -55,5 +73,13 @@ def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
             return resolvers.python
         case "javascript" | "jsx" | "typescript" | "tsx" | "vue" | "svelte" | "astro":
             return resolvers.javascript
+        case "go":
+            return resolvers.go
+        case "rust":
+            return resolvers.rust
+        case "java":
+            return resolvers.java
+        case "c" | "cpp":
+            return resolvers.c
         case _:
             return None

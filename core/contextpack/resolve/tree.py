@@ -33,3 +33,34 @@ def joined(directory: Path, relative: str) -> Path | None:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def below(directory: Path, name: str) -> Path:
+    """A path within a directory; either may be empty."""
+    return f"{directory}/{name}" if directory and name else directory or name
+
+
+def directories_of(path: Path) -> list[Path]:
+    """The directory of a path and those around it, nearest first, the root last."""
+    result = [parent(path)]
+    while result[-1]:
+        result.append(parent(result[-1]))
+    return result
+
+
+ANY_FILE = "*"
+AT_ROOT = ""
+
+
+def keys(path: Path) -> frozenset[str]:
+    """The names by which a file's appearance can matter to an import (`keys_of` of a resolver).
+
+    Its directories' names, its own name without each of its suffixes (`a.b.h`: `a.b.h`, `a.b`,
+    `a`), `ANY_FILE`, and `AT_ROOT` for a file in the root itself.
+    """
+    *directories, name = path.split("/")
+    stems = [name]
+    while "." in name:
+        name = name.rpartition(".")[0]
+        stems.append(name)
+    return frozenset([*directories, *stems, ANY_FILE, *([] if directories else [AT_ROOT])])
