@@ -5,14 +5,14 @@ read of broken text is left out and said in `problems`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from contextpack.languages.plain import MAX_LINES, MIN_LINES, TARGET_LINES, chunks, windows
 from contextpack.model import Import, Symbol
-from contextpack.text import Lines, split_lines
+from contextpack.text import Lines, n_lines_of
 
 # A carriage return alone ends a line for editors and not for tree-sitter. It has the same
 # length as the newline that the parser sees in its place.
@@ -27,6 +27,23 @@ MAX_DEPTH = 40
 MIN_DEFINITION_LINES = 3
 
 Matches = list[tuple[int, dict[str, list[Node]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition as a reader finds it. A function in a class becomes a method later."""
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    """Its lines, those of its decorators included."""
+    signature_end: int
+    """The last line of what stands before its body."""
+
+
+Reading = Callable[[Node, bytes, Query], tuple[list[Import], list[Definition]]]
+"""The imports and definitions below a root; the bytes are those that were parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +64,33 @@ class Outline:
     problems: tuple[str, ...]
 
 
-def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Import]]) -> Outline:
-    """The outline of a text; `imports` reads a language's import statements."""
-    n_lines = len(split_lines(text))
+def outline(text: str, grammar: Grammar, read: Reading) -> Outline:
+    """The outline of a text; `read` finds a language's imports and definitions."""
+    n_lines = n_lines_of(text)
     if n_lines == 0:
         return Outline((), (), (), ())
-    source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
+    if "\r" in text:
+        text = _LONE_CR.sub("\n", text)
+    source = text.encode("utf-8", "replace")
     root = Parser(grammar.language).parse(source).root_node
-    matches = QueryCursor(grammar.query).matches(root)
-    spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
+    imports, definitions = read(root, source, grammar.query)
+    spans = tuple(Lines(start, end) for start, end, _ in _joined(_units(root, 1, n_lines, 0)))
     return Outline(
-        imports=tuple(sorted(imports(matches), key=lambda found: found.line)),
-        symbols=_symbols(matches, n_lines),
+        imports=tuple(sorted(imports, key=lambda found: found.line)),
+        symbols=_symbols(definitions, n_lines),
         chunks=spans or chunks(text),
         problems=("syntax errors",) if root.has_error else (),
     )
+
+
+def by_query(imports: Callable[[Matches], list[Import]]) -> Reading:
+    """A reading through the grammar's query; `imports` reads the import statements."""
+
+    def read(root: Node, _source: bytes, query: Query) -> tuple[list[Import], list[Definition]]:
+        matches = QueryCursor(query).matches(root)
+        return imports(matches), _definitions(matches)
+
+    return read
 
 
 def node_text(node: Node) -> str:
@@ -80,8 +109,8 @@ def last_line(node: Node) -> int:
     return row + 1 if column > 0 or row == node.start_point[0] else row
 
 
-def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+def _definitions(matches: Matches) -> list[Definition]:
+    result: list[Definition] = []
     for _, captures in matches:
         names = captures.get("name")
         if not names:
@@ -89,29 +118,37 @@ def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
         kind = next(kind for kind in captures if kind != "name")
         node = captures[kind][0]
         whole = _decorated(node)
-        key = (
-            first_line(whole),
-            min(last_line(whole), n_lines),
-            node_text(names[0]).strip("'\"`#"),
+        name = node_text(names[0]).strip("'\"`#")
+        result.append(
+            Definition(name, kind, first_line(whole), last_line(whole), _signature_end(node))
         )
-        if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            found[key] = (kind, min(_signature_end(node), n_lines))
+    return result
+
+
+def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
+    """The definitions as symbols, nested by their lines and sorted by them."""
+    found: dict[tuple[int, int, str], Definition] = {}
+    for definition in definitions:
+        key = (definition.start, -definition.end, definition.name)
+        if (
+            key not in found or found[key].kind == "variable"
+        ):  # A function in one is a function.
+            found[key] = definition
     symbols: list[Symbol] = []
     open_symbols: list[Symbol] = []
-    for (start, end, name), (written, signature_end) in sorted(
-        found.items(), key=lambda item: (item[0][0], -item[0][1], item[0][2])
-    ):
+    for key in sorted(found):
+        definition = found[key]
+        start, end, written = definition.start, min(definition.end, n_lines), definition.kind
         while open_symbols and open_symbols[-1].lines.end < start:
             open_symbols.pop()
         if written == "variable" and open_symbols:
             continue
         is_member = bool(open_symbols) and open_symbols[-1].kind == "class"
-        kind = "method" if written == "function" and is_member else written
         symbol = Symbol(
-            name=name,
-            kind=kind,
+            name=definition.name,
+            kind="method" if written == "function" and is_member else written,
             lines=Lines(start, end),
-            signature=Lines(start, max(start, min(signature_end, end))),
+            signature=Lines(start, max(start, min(definition.signature_end, end))),
             depth=len(open_symbols),
         )
         symbols.append(symbol)
@@ -146,45 +183,42 @@ def _signature_end(node: Node) -> int:
     return last_line(previous) if previous is not None else first_line(node)
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    lines: Lines
-    is_definition: bool
+# First line, last line, whether it is a definition. Many are made and few are kept.
+_Unit = tuple[int, int, bool]
 
 
-def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
-    """Ranges that cover `lines`, cut where the children of `node` begin, down to small ones."""
-    children = _children(node, lines)
+def _units(node: Node, start: int, end: int, depth: int) -> Iterator[_Unit]:
+    """Ranges that cover these lines, cut where the children of `node` begin, to small ones."""
+    children = _children(node, start, end)
     if not children or depth > MAX_DEPTH:
-        for window in windows(lines):
-            yield _Unit(window, is_definition=False)
+        for window in windows(Lines(start, end)):
+            yield window.start, window.end, False
         return
-    if children[0][0] > lines.start:
-        for window in windows(Lines(lines.start, children[0][0] - 1)):
-            yield _Unit(window, is_definition=False)
-    ends = [start - 1 for start, _ in children[1:]] + [lines.end]
-    for (start, child), end in zip(children, ends, strict=True):
-        unit = Lines(start, end)
-        if len(unit) > MAX_LINES:
-            yield from _joined_units(list(_units(child, unit, depth + 1)))
+    if children[0][0] > start:
+        for window in windows(Lines(start, children[0][0] - 1)):
+            yield window.start, window.end, False
+    ends = [begin - 1 for begin, _ in children[1:]] + [end]
+    for (begin, child), last in zip(children, ends, strict=True):
+        n_lines = last - begin + 1
+        if n_lines > MAX_LINES:
+            yield from _joined(_units(child, begin, last, depth + 1))
         else:
-            is_definition = (
-                len(unit) >= MIN_DEFINITION_LINES and _DEFINITION.search(child.type) is not None
-            )
-            yield _Unit(unit, is_definition)
+            is_long = n_lines >= MIN_DEFINITION_LINES
+            yield begin, last, is_long and _DEFINITION.search(child.type) is not None
 
 
-def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
-    """The children that begin on a line of their own within `lines`, with that line.
+def _children(node: Node, first: int, end: int) -> list[tuple[int, Node]]:
+    """The children that begin on a line of their own within these, with that line.
 
     Comments belong to what follows them. Of several on one line the longest counts, so that a
     body that begins on its header's line is found.
     """
     result: list[tuple[int, Node]] = []
+    last = 0  # The line that the last child ends in.
     comment: int | None = None
     for child in node.named_children:
-        start = max(first_line(child), lines.start)
-        if start > lines.end:
+        start = max(first_line(child), first)
+        if start > end:
             break
         if "comment" in child.type:
             comment = start if comment is None else comment
@@ -192,34 +226,26 @@ def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
         begin = start if comment is None else comment
         comment = None
         if result and begin <= result[-1][0]:
-            if last_line(child) > last_line(result[-1][1]):
+            if last_line(child) > last:
                 result[-1] = (result[-1][0], child)
-        elif result and begin <= last_line(result[-1][1]):
-            continue
-        else:
+                last = last_line(child)
+        elif begin > last:
             result.append((begin, child))
+            last = last_line(child)
     return result
 
 
-def _joined_units(units: list[_Unit]) -> list[_Unit]:
+def _joined(units: Iterable[_Unit]) -> list[_Unit]:
     """Units with tiny neighbours joined: a definition stays apart from what is long enough."""
     result: list[_Unit] = []
-    for unit in units:
+    for start, end, is_definition in units:
         if result:
-            last = result[-1]
-            together = len(last.lines) + len(unit.lines)
-            is_small = len(last.lines) < MIN_LINES or (
-                len(unit.lines) < MIN_LINES and not unit.is_definition
+            before, last, was_definition = result[-1]
+            is_small = last - before + 1 < MIN_LINES or (
+                end - start + 1 < MIN_LINES and not is_definition
             )
-            if is_small and together <= TARGET_LINES:
-                result[-1] = _Unit(
-                    Lines(last.lines.start, unit.lines.end),
-                    last.is_definition or unit.is_definition,
-                )
+            if is_small and last - before + 1 + end - start + 1 <= TARGET_LINES:
+                result[-1] = (before, end, was_definition or is_definition)
                 continue
-        result.append(unit)
+        result.append((start, end, is_definition))
     return result
-
-
-def _joined(units: list[_Unit]) -> tuple[Lines, ...]:
-    return tuple(unit.lines for unit in _joined_units(units))
