@@ -31,7 +31,8 @@ LAYERS = [
 ]
 PURE_STDLIB = {
     "__future__", "array", "bisect", "collections", "dataclasses", "enum", "fractions", "functools",
-    "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "types", "typing",
+    "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
+    "typing",
 }  # fmt: skip
 # `regex` has the Unicode tables for graphemes, `numpy` and `tree_sitter` compute: none does I/O.
 PURE_THIRD_PARTY = {"tree_sitter", "numpy", "regex"}

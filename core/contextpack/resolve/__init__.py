@@ -9,7 +9,6 @@ from typing import Protocol
 
 from contextpack.model import Import, Path
 from contextpack.resolve import javascript, python
-from contextpack.resolve.javascript import is_config
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree
 
@@ -29,6 +28,11 @@ class Resolver(Protocol):
 
     def resolve(self, path: Path, found: Import) -> Resolution:
         """The files of the workspace that an import in `path` names."""
+
+
+def is_config(path: Path) -> bool:
+    """Whether resolution reads the text of a file: such texts belong into `Tree.configs`."""
+    return python.is_config(path) or javascript.is_config(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,11 @@ def parent(path: Path) -> Path:
     return path.rpartition("/")[0]
 
 
+def below(directory: Path, name: str) -> Path:
+    """The path of a name in a directory."""
+    return f"{directory}/{name}" if directory else name
+
+
 def joined(directory: Path, relative: str) -> Path | None:
     """A relative specifier from a directory, normalised; None when it leaves the root."""
     parts = directory.split("/") if directory else []
