@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from contextpack.model import Symbol
+from contextpack.model import Import, ImportKind, Symbol
 from contextpack.rank import rank
 from contextpackd.options import request_of
 from harness.memory import facts_of, packed, snapshot_of
@@ -81,7 +81,8 @@ def _outline(path: str, text: str) -> str:
     found = facts_of(path, text)
     rows = [f"{path}: {found.language or 'no language'}, {found.n_lines} lines"]
     rows += [
-        f"  import {'.' * i.level}{i.specifier} {' '.join(i.names)}".rstrip() + f" @{i.line}"
+        f"  import {'.' * i.level}{i.specifier} {' '.join(i.names)}".rstrip()
+        + f" @{i.line}{_kind(i)}"
         for i in found.imports
     ]
     rows += [f"  {'  ' * symbol.depth}{_symbol(symbol)}" for symbol in found.symbols]
@@ -89,6 +90,10 @@ def _outline(path: str, text: str) -> str:
     rows.append(f"  chunks {spans}".rstrip())
     rows += [f"  problem: {problem}" for problem in found.problems]
     return "\n".join(rows) + "\n"
+
+
+def _kind(found: Import) -> str:
+    return "" if found.kind is ImportKind.STATIC else f" {found.kind}"
 
 
 def _symbol(symbol: Symbol) -> str:

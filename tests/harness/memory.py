@@ -20,7 +20,9 @@ GRAMMARS = grammars()
 COUNT = counter(profile_of("o200k"))
 
 # Cases must not change when Python's standard library grows.
-STANDARD_LIBRARY = frozenset({"asyncio", "calendar", "json", "os", "re", "sys", "typing"})
+STANDARD_LIBRARY = frozenset(
+    {"asyncio", "calendar", "importlib", "json", "os", "re", "sys", "typing"}
+)
 
 
 def facts_of(path: str, text: str) -> Facts:

@@ -59,7 +59,8 @@ def resolvers(tree: Tree) -> Resolvers:
 def is_config(path: Path) -> bool:
     """Whether some language's resolution wants to read this file's text."""
     return (
-        javascript.is_config(path)
+        python.is_config(path)
+        or javascript.is_config(path)
         or go.is_config(path)
         or is_manifest(path)
         or is_database(path)

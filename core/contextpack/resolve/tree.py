@@ -22,6 +22,11 @@ def parent(path: Path) -> Path:
     return path.rpartition("/")[0]
 
 
+def below(directory: Path, name: str) -> Path:
+    """The path of a name in a directory."""
+    return f"{directory}/{name}" if directory else name
+
+
 def joined(directory: Path, relative: str) -> Path | None:
     """A relative specifier from a directory, normalised; None when it leaves the root."""
     parts = directory.split("/") if directory else []
@@ -33,11 +38,6 @@ def joined(directory: Path, relative: str) -> Path | None:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
-
-
-def below(directory: Path, name: str) -> Path:
-    """A path within a directory; either may be empty."""
-    return f"{directory}/{name}" if directory and name else directory or name
 
 
 def directories_of(path: Path) -> list[Path]:
