@@ -18,14 +18,16 @@ from pathlib import Path
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import output, report, wire
+from contextpackd import graphs, output, report, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
+from contextpackd.drawing import svg
 from contextpackd.errors import DaemonError, InputProblem, OptionProblem
 from contextpackd.grammars import grammars
+from contextpackd.graphs import GraphFormat
 from contextpackd.options import OPTIONS, Option, default_of, request_of
-from contextpackd.queries import answer, checked_scan, explanation
+from contextpackd.queries import answer, checked_scan, explanation, known_path
 from contextpackd.workspace import Workspace
 
 OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -105,6 +107,29 @@ def _files(parsed: argparse.Namespace) -> int:
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
         report.show_files(sys.stdout, scan)
+    return OK
+
+
+def _graph(parsed: argparse.Namespace) -> int:
+    workspace = _workspace(parsed)
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        scan = checked_scan(workspace, _request(parsed), progress)
+    paths = [known_path(path, "PATH", workspace, scan) for path in parsed.paths]
+    shown = graphs.view(
+        scan.snapshot.graph, paths, follows_importers=parsed.importers, depth=parsed.depth
+    )
+    match GraphFormat(parsed.format):
+        case GraphFormat.TABLE:
+            report.show_graph(sys.stdout, shown, lists_unresolved=parsed.unresolved)
+        case GraphFormat.JSON:
+            document = graphs.graph_json(shown)
+            output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        case GraphFormat.DOT:
+            output.write_stdout(graphs.dot(shown))
+        case GraphFormat.MERMAID:
+            output.write_stdout(graphs.mermaid(shown))
+        case GraphFormat.SVG:
+            output.write_stdout(svg(graphs.dot(shown)))
     return OK
 
 
@@ -243,6 +268,33 @@ def _parser() -> argparse.ArgumentParser:
     _add_root(files)
     _add_options(files, _discovery_options())
     _add_table_format(files)
+
+    graph = _command(
+        commands, "graph", _graph, "who imports whom, and how much of it resolves",
+        """examples:
+  contextpackd graph                                  # resolution rates by language
+  contextpackd graph src/app.py --depth 2             # what a file needs
+  contextpackd graph src/app.py --importers           # who needs it
+  contextpackd graph src/app.py --format mermaid""",
+    )  # fmt: skip
+    graph.add_argument(
+        "paths", nargs="*", metavar="PATH", help="start here (default: everything)"
+    )
+    _add_root(graph)
+    _add_options(graph, _discovery_options())
+    graph.add_argument(
+        "--format", choices=list(GraphFormat), default=GraphFormat.TABLE.value,
+        help="table for people; json, dot, mermaid; svg is drawn by Graphviz (default: table)",
+    )  # fmt: skip
+    ways = graph.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--imports", action="store_true", help="follow what PATH imports (the default)"
+    )
+    ways.add_argument("--importers", action="store_true", help="follow who imports PATH")
+    graph.add_argument("--depth", type=_positive, metavar="N", help="at most N steps from PATH")
+    graph.add_argument(
+        "--unresolved", action="store_true", help="list the imports that did not resolve"
+    )
 
     chunks = _command(
         commands, "pack-chunks", _pack_chunks, "choose among scored chunks given as JSON on stdin",

@@ -60,3 +60,11 @@ class InputProblem(DaemonError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"standard input {reason}")
         self.reason = reason
+
+
+class DrawingProblem(DaemonError):
+    """A picture that cannot be drawn here."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"cannot draw the graph: {reason}")
+        self.reason = reason

@@ -161,15 +161,16 @@ def _with_known_pins(request: Request, workspace: Workspace, scan: Scan) -> Requ
     """The request with its pins as paths of the snapshot. Raises `OptionProblem`."""
     return replace(
         request,
-        pins=tuple(_known_path(pin, "pin", workspace, scan) for pin in request.pins),
+        pins=tuple(known_path(pin, "pin", workspace, scan) for pin in request.pins),
         details=tuple(
-            Forced(_known_path(item.path, "detail", workspace, scan), item.detail)
+            Forced(known_path(item.path, "detail", workspace, scan), item.detail)
             for item in request.details
         ),
     )
 
 
-def _known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> model.Path:
+def known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> model.Path:
+    """A path that a person named, as the snapshot has it. Raises `OptionProblem`."""
     relative = _relative(path, workspace.root)
     if relative in scan.snapshot.sources:
         return relative

@@ -13,7 +13,8 @@ from rich.table import Table
 from contextpack.ledger import Item
 from contextpack.model import LedgerEntry, Outcome, Reason
 from contextpack.text import display_path
-from contextpackd import workspace
+from contextpackd import graphs, workspace
+from contextpackd.graphs import View
 from contextpackd.queries import Answer, Explanation
 from contextpackd.workspace import Scan
 
@@ -189,11 +190,38 @@ def _show_files(out: Console, scan: Scan) -> None:
         out.print(f"[yellow]{notice.kind.value}[/]: {escape(notice.message)}")
 
 
+def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -> None:
+    """Resolution rates, the commonest reasons, and the edges or what did not resolve."""
+    with _console(stream) as out:
+        rates = _table("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
+        for language, rate in shown.graph.rates.items():
+            own = rate.resolved + rate.unresolved
+            share = f"{rate.resolved / own:.1%}" if own else ""
+            counts = (rate.resolved, rate.external, rate.unresolved)
+            rates.add_row(language, *map(str, counts), share)
+        out.print(rates)
+        if reasons := graphs.reasons(shown):
+            out.print("unresolved: " + ", ".join(f"{n} {name}" for name, n in reasons))
+        if lists_unresolved:
+            table = _table("reason", "path", "import")
+            for path, entry in shown.unresolved:
+                table.add_row(
+                    entry.external.value,
+                    f"{_safe(path)}:{entry.found.line}",
+                    escape(graphs.specifier(entry.found)),
+                )
+        else:
+            table = _table("from", "to", "kind")
+            for edge in shown.edges:
+                table.add_row(_safe(edge.source), _safe(edge.target), edge.kind.value)
+        out.print(table)
+
+
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         name, _, align = column.partition(":")
-        is_path = name == "path"
+        is_path = name in ("path", "from", "to")
         table.add_column(
             name, justify="right" if align else "left", overflow="fold" if is_path else "ellipsis",
             no_wrap=not is_path, min_width=20 if is_path else None,

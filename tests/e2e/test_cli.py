@@ -150,7 +150,9 @@ def test_unknown_commands_and_flags_are_wrong_usage() -> None:
         assert "usage: contextpackd" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["", "pack", "explain", "files", "pack-chunks", "batch"])
+@pytest.mark.parametrize(
+    "command", ["", "pack", "explain", "files", "graph", "pack-chunks", "batch"]
+)
 def test_help_has_examples(command: str) -> None:
     done = run(*command.split(), "--help")
     assert done.returncode == 0
@@ -258,6 +260,43 @@ def test_files_names_the_rule_behind_what_is_left_out(shop: Path) -> None:
     assert skipped["scripts/legacy_import.py"]["rule"].startswith(".contextpackignore:")
     assert skipped[".env"]["reason"] == "secret"
     assert "scripts/legacy_import.py" in run("files", "--root", str(shop)).stdout
+
+
+def test_graph_shows_rates_edges_and_what_does_not_resolve(shop: Path) -> None:
+    table = run("graph", "--root", str(shop))
+    assert table.returncode == 0
+    assert "python" in table.stdout
+    document = json.loads(run("graph", "--root", str(shop), "--format", "json").stdout)
+    assert ["src/lending/desk.py", "src/lending/policy.py"] in document["edges"]
+    assert len(document["edges"]) == len(document["kinds"])
+    assert document["rates"]["python"]["resolved"] > 20
+    assert {"standard-library", "package"} >= {e["reason"] for e in document["external"]}
+
+    def targets(*arguments: str) -> set[str]:
+        done = run("graph", *arguments, "--root", str(shop), "--format", "json")
+        return {target for _, target in json.loads(done.stdout)["edges"]}
+
+    one = targets("src/lending/desk.py", "--depth", "1")
+    every = targets("src/lending/desk.py")
+    assert "src/lending/policy.py" in one
+    assert one <= every
+    importers = run(
+        "graph", "src/lending/policy.py", "--importers", "--depth", "1", "--root", str(shop)
+    )
+    assert "src/lending/desk.py" in importers.stdout
+    unknown = run("graph", "nowhere.py", "--root", str(shop))
+    assert (2, "") == (unknown.returncode, unknown.stdout)
+
+
+def test_graph_is_written_for_other_tools(shop: Path) -> None:
+    dot = run("graph", "--root", str(shop), "--format", "dot").stdout
+    assert '"src/lending/desk.py" -> "src/lending/policy.py";' in dot
+    mermaid = run("graph", "--root", str(shop), "--format", "mermaid").stdout
+    assert mermaid.startswith("flowchart LR\n")
+    picture = run("graph", "--root", str(shop), "--format", "svg", env={"PATH": "/nonexistent"})
+    assert (2, "") == (picture.returncode, picture.stdout)
+    assert "--format dot" in picture.stderr
+    assert dot == run("graph", "--root", str(shop), "--format", "dot").stdout
 
 
 def test_batch_answers_each_line_and_survives_bad_ones(shop: Path) -> None:

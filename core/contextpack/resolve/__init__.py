@@ -5,9 +5,8 @@ none. Nothing is guessed: a wrong edge costs more than a missing one.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from contextpack.model import Import, Path
+from contextpack.model import Path
 from contextpack.resolve import c, go, java, javascript, python, rust
 from contextpack.resolve.commands import is_database
 from contextpack.resolve.manifest import is_manifest
@@ -18,6 +17,7 @@ __all__ = [
     "External",
     "Resolution",
     "Resolver",
+    "Resolvers",
     "Tree",
     "is_config",
     "resolver_of",
@@ -25,11 +25,19 @@ __all__ = [
 ]
 
 
-class Resolver(Protocol):
-    """Resolves the imports of one language family within one workspace."""
+Resolver = (
+    python.Resolver
+    | javascript.Resolver
+    | go.Resolver
+    | rust.Resolver
+    | java.Resolver
+    | c.Resolver
+)
+"""Resolves the imports of one language family within one workspace.
 
-    def resolve(self, path: Path, found: Import) -> Resolution:
-        """The files of the workspace that an import in `path` names."""
+`resolve(path, found)` gives the files that an import in `path` names, or why there are none;
+`keys_of` the names by which a file that appears or vanishes can change that.
+"""
 
 
 @dataclass(frozen=True, slots=True)

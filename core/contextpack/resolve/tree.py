@@ -23,8 +23,8 @@ def parent(path: Path) -> Path:
 
 
 def below(directory: Path, name: str) -> Path:
-    """The path of a name in a directory."""
-    return f"{directory}/{name}" if directory else name
+    """A path within a directory; either may be empty."""
+    return f"{directory}/{name}" if directory and name else directory or name
 
 
 def joined(directory: Path, relative: str) -> Path | None:
