@@ -106,7 +106,7 @@ def finish(
     if fits_frame:
         shelf = _forced(shelf, plan, snapshot, desk)
         shelf = _filled(shelf, plan, choice, desk)
-    shelf, text = _rendered(shelf, request, times or {}, desk)
+    shelf, text = _rendered(shelf, plan, times or {}, desk)
     account = Account(
         ranking=plan.ranking,
         shelf=shelf,
@@ -115,7 +115,7 @@ def finish(
         duplicates=_repeated(plan, choice),
         is_capped=plan.n_beyond > 0,
     )
-    shown = items(account, _ordered(shelf, request, times or {}))
+    shown = items(account, _ordered(shelf, plan, times or {}))
     entries = ledger(account, snapshot, shown)
     return Pack(
         text=text,
@@ -236,11 +236,11 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
 
 
 def _rendered(
-    shelf: Shelf, request: Request, times: Mapping[Path, float], desk: Desk
+    shelf: Shelf, plan: Plan, times: Mapping[Path, float], desk: Desk
 ) -> tuple[Shelf, str]:
     """The shelf and its text; whatever joined text costs beyond its parts is given back."""
     while shelf.pieces:
-        order = _ordered(shelf, request, times)
+        order = _ordered(shelf, plan, times)
         text = render([shelf.pieces[path] for path in order], desk.style)
         if desk.count(text) <= desk.limit:
             return shelf, text
@@ -248,10 +248,16 @@ def _rendered(
     return shelf, ""
 
 
-def _ordered(shelf: Shelf, request: Request, times: Mapping[Path, float]) -> list[Path]:
-    """The chosen files in the order of the text. Choice order is rank order."""
-    chosen = list(shelf.pieces)
-    match request.ordering:
+def _ordered(shelf: Shelf, plan: Plan, times: Mapping[Path, float]) -> list[Path]:
+    """The chosen files in the order of the text: what the request named, then best first.
+
+    Not in the order of choice: a large best hit is cut last, from what the others left.
+    """
+    forced = [item.path for item in plan.forced]
+    ranked = [file.path for file in plan.ranking.files]
+    place = {path: number for number, path in enumerate(dict.fromkeys([*forced, *ranked]))}
+    chosen = sorted(shelf.pieces, key=lambda path: place[path])
+    match plan.request.ordering:
         case Order.NATURAL:
             return chosen
         case Order.U_SHAPED:
