@@ -66,7 +66,8 @@ class ImportKind(StrEnum):
 
     STATIC = "static"
     TYPE = "type"  # Only for the type checker: `import type`, `TYPE_CHECKING`, stubs.
-    DYNAMIC = "dynamic"  # `import()` or `importlib` with a literal.
+    # `import()` or `importlib` with a literal; a computed path in Ruby, PHP and Bash.
+    DYNAMIC = "dynamic"
     REQUIRE = "require"
     MOCK = "mock"  # `jest.mock`, `vi.mock`: names a module without using it.
 
@@ -77,6 +78,7 @@ class Import:
 
     Python: `specifier` is the dotted module without leading dots, `level` their number, and
     `names` what a `from` takes from it (`*` for a star). JS/TS: `specifier` is the string.
+    The other languages say at the top of their modules what the fields hold.
     """
 
     specifier: str
@@ -105,6 +107,8 @@ class Chunk:
     lines: Lines
     tokens: int
     """Of its text alone, counted with the facts' counter."""
+    is_data: bool = False
+    """Nothing to read, such as the outputs of a notebook: it has no terms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ read of broken text is left out and said in `problems`.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
@@ -26,7 +26,19 @@ MAX_DEPTH = 40
 # Constants, fields and aliases of fewer lines than this do not start a chunk.
 MIN_DEFINITION_LINES = 3
 
+# A namespace declared by a statement reaches to the next one, or to the end of the text.
+_OPEN_ENDED = frozenset({"file_scoped_namespace_declaration", "namespace_definition"})
+
+# A function directly inside one of these is a method.
+_CONTAINERS = frozenset({"class", "interface", "trait", "struct", "enum", "record"})
+
 Matches = list[tuple[int, dict[str, list[Node]]]]
+
+Definition = tuple[str, Node, str, int]
+"""The kind of a definition, the node that spans it, its name, and the last line of its signature."""
+
+Found = dict[tuple[int, int, str], tuple[str, int]]
+"""First line, last line and name of definitions: their kind, and where the signature ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +57,20 @@ class Outline:
     symbols: tuple[Symbol, ...]
     chunks: tuple[Lines, ...]
     problems: tuple[str, ...]
+    data: tuple[Lines, ...] = ()
+    """Those of the chunks that hold nothing to read, such as the outputs of a notebook."""
 
 
-def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Import]]) -> Outline:
-    """The outline of a text; `imports` reads a language's import statements."""
+def outline(
+    text: str,
+    grammar: Grammar,
+    imports: Callable[[Matches], list[Import]],
+    definitions: Callable[[Matches], Iterable[Definition]] | None = None,
+) -> Outline:
+    """The outline of a text; `imports` reads a language's import statements.
+
+    `definitions` reads what the query matched where its captures do not name everything.
+    """
     n_lines = len(split_lines(text))
     if n_lines == 0:
         return Outline((), (), (), ())
@@ -58,7 +80,7 @@ def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Impor
     spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
     return Outline(
         imports=tuple(sorted(imports(matches), key=lambda found: found.line)),
-        symbols=_symbols(matches, n_lines),
+        symbols=_symbols((definitions or _captured)(matches), n_lines),
         chunks=spans or chunks(text),
         problems=("syntax errors",) if root.has_error else (),
     )
@@ -80,32 +102,49 @@ def last_line(node: Node) -> int:
     return row + 1 if column > 0 or row == node.start_point[0] else row
 
 
-def _symbols(matches: Matches, n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int]] = {}
+def _captured(matches: Matches) -> Iterator[Definition]:
     for _, captures in matches:
         names = captures.get("name")
-        if not names:
-            continue
-        kind = next(kind for kind in captures if kind != "name")
-        node = captures[kind][0]
+        if names:
+            # A query's own names, which its predicates speak of, begin with an underscore.
+            kind = next(kind for kind in captures if kind != "name" and kind[0] != "_")
+            node = captures[kind][0]
+            yield kind, node, node_text(names[0]), signature_end(node) or last_line(node)
+
+
+def _symbols(definitions: Iterable[Definition], n_lines: int) -> tuple[Symbol, ...]:
+    found: Found = {}
+    open_ended: list[tuple[tuple[int, int, str], tuple[str, int]]] = []
+    for kind, node, name, signature in sorted(
+        definitions, key=lambda one: (one[1].start_byte, -one[1].end_byte)
+    ):
         whole = _decorated(node)
-        key = (
-            first_line(whole),
-            min(last_line(whole), n_lines),
-            node_text(names[0]).strip("'\"`#"),
-        )
-        if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            found[key] = (kind, min(_signature_end(node), n_lines))
+        key = (first_line(whole), min(last_line(whole), n_lines), name.strip("'\"`#:"))
+        if node.type in _OPEN_ENDED and node.child_by_field_name("body") is None:
+            open_ended.append((key, (kind, min(last_line(node), n_lines))))
+        elif (
+            key not in found or found[key][0] == "variable"
+        ):  # A function in one is a function.
+            found[key] = (kind, min(signature, n_lines))
+    end = n_lines
+    for (start, _, name), said in sorted(open_ended, reverse=True):
+        found[start, max(start, end), name] = said
+        end = start - 1
+    return _nested(found)
+
+
+def _nested(found: Found) -> tuple[Symbol, ...]:
+    """Definitions as symbols, each in those around it; those of variables at the top only."""
     symbols: list[Symbol] = []
     open_symbols: list[Symbol] = []
     for (start, end, name), (written, signature_end) in sorted(
-        found.items(), key=lambda item: (item[0][0], -item[0][1], item[0][2])
+        found.items(), key=lambda item: (item[0][0], -item[0][1])
     ):
-        while open_symbols and open_symbols[-1].lines.end < start:
+        while open_symbols and open_symbols[-1].lines.end < end:
             open_symbols.pop()
         if written == "variable" and open_symbols:
             continue
-        is_member = bool(open_symbols) and open_symbols[-1].kind == "class"
+        is_member = bool(open_symbols) and open_symbols[-1].kind in _CONTAINERS
         kind = "method" if written == "function" and is_member else written
         symbol = Symbol(
             name=name,
@@ -134,16 +173,21 @@ def _decorated(node: Node) -> Node:
     return node
 
 
-def _signature_end(node: Node) -> int:
-    """The last line of what stands before a definition's body."""
-    body = node.child_by_field_name("body")
+def signature_end(node: Node) -> int | None:
+    """The last line of what stands before a definition's body; None without a body."""
+    body = _body(node)
     if body is None:
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        body = value.child_by_field_name("body") if value is not None else None
+        body = _body(value) if value is not None else None
     if body is None:
-        return last_line(node)
+        return None
     previous = body.prev_sibling
     return last_line(previous) if previous is not None else first_line(node)
+
+
+def _body(node: Node) -> Node | None:
+    fields = ("body", "accessors", "block")
+    return next((body for field in fields if (body := node.child_by_field_name(field))), None)
 
 
 @dataclass(frozen=True, slots=True)
