@@ -7,10 +7,25 @@ that fails costs imports and symbols, never the file.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contextpack.languages import javascript, plain, python, tree
+from contextpack.languages import (
+    bash,
+    csharp,
+    documents,
+    generic,
+    javascript,
+    julia,
+    lua,
+    php,
+    plain,
+    python,
+    ruby,
+    tree,
+)
+from contextpack.languages.generic import FURTHER
 from contextpack.languages.tree import Grammar, Outline
 
 __all__ = [
+    "FURTHER",
     "GRAMMAR_SOURCES",
     "LANGUAGES",
     "Grammar",
@@ -50,10 +65,18 @@ LANGUAGES = (
     Language("cpp", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp")),
     Language("csharp", (".cs",)),
     Language("swift", (".swift",)),
-    Language("ruby", (".rb", ".rake", ".gemspec"), ("Gemfile", "Rakefile")),
-    Language("php", (".php",)),
+    Language("ruby", (".rb", ".rake", ".gemspec", ".ru"), ("Gemfile", "Rakefile")),
+    Language("php", (".php", ".phtml")),
     Language("perl", (".pl", ".pm")),
     Language("lua", (".lua",)),
+    Language("commonlisp", (".lisp", ".cl", ".asd")),
+    Language("elisp", (".el",)),
+    Language("elm", (".elm",)),
+    Language("fortran", (".f90", ".f95", ".f03", ".f08")),
+    Language("hack", (".hack",)),
+    Language("hcl", (".tf", ".tfvars", ".hcl")),
+    Language("objectivec", (".m", ".mm")),
+    Language("ql", (".ql", ".qll")),
     Language("elixir", (".ex", ".exs")),
     Language("erlang", (".erl", ".hrl")),
     Language("haskell", (".hs",)),
@@ -62,7 +85,7 @@ LANGUAGES = (
     Language("julia", (".jl",)),
     Language("dart", (".dart",)),
     Language("zig", (".zig",)),
-    Language("bash", (".sh", ".bash", ".zsh")),
+    Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats")),
     Language("powershell", (".ps1", ".psm1")),
     Language("sql", (".sql",)),
     Language("graphql", (".graphql", ".gql")),
@@ -73,6 +96,7 @@ LANGUAGES = (
     Language("scss", (".scss", ".sass")),
     Language("less", (".less",)),
     Language("json", (".json", ".jsonc", ".json5")),
+    Language("jupyter", (".ipynb",)),
     Language("toml", (".toml",)),
     Language("yaml", (".yaml", ".yml")),
     Language("ini", (".ini", ".cfg")),
@@ -91,7 +115,15 @@ GRAMMAR_SOURCES: tuple[tuple[str, str], ...] = (
     ("jsx", javascript.QUERY),
     ("typescript", javascript.TYPESCRIPT_QUERY),
     ("tsx", javascript.TYPESCRIPT_QUERY),
+    ("csharp", csharp.QUERY),
+    ("ruby", ruby.QUERY),
+    ("php", php.QUERY),
+    ("bash", bash.QUERY),
+    ("lua", lua.QUERY),
+    ("julia", julia.QUERY),
 )
+
+_WITH_GRAMMAR = frozenset(name for name, _ in (*GRAMMAR_SOURCES, *FURTHER))
 
 _BY_SUFFIX = tuple(
     (suffix, language.name) for language in LANGUAGES for suffix in language.suffixes
@@ -116,9 +148,28 @@ def language_of(path: str) -> str:
 
 def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outline:
     """The imports, symbols and chunks of a text. Total: any text has an outline."""
+    if (read := documents.outline(text, language)) is not None:
+        return read
     grammar = grammars.get(language)
     if grammar is None:
-        return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=())
-    if language == "python":
-        return tree.outline(text, grammar, python.imports)
-    return tree.outline(text, grammar, javascript.imports)
+        problems = ("no grammar",) if language in _WITH_GRAMMAR else ()
+        return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=problems)
+    match language:
+        case "python":
+            return tree.outline(text, grammar, python.imports)
+        case "javascript" | "jsx" | "typescript" | "tsx":
+            return tree.outline(text, grammar, javascript.imports)
+        case "csharp":
+            return tree.outline(text, grammar, csharp.imports)
+        case "ruby":
+            return tree.outline(text, grammar, ruby.imports)
+        case "php":
+            return tree.outline(text, grammar, php.imports)
+        case "bash":
+            return tree.outline(text, grammar, bash.imports)
+        case "julia":
+            return tree.outline(text, grammar, generic.imports, julia.definitions)
+        case "lua":
+            return tree.outline(text, grammar, lua.imports)
+        case _:
+            return tree.outline(text, grammar, generic.imports, generic.definitions)
