@@ -4,10 +4,10 @@ Unresolved imports are kept apart, each with its reason.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contextpack.model import Facts, Import, Path
-from contextpack.resolve import External, Tree, resolver_of, resolvers
+from contextpack.resolve import External, Tree, declared, resolver_of, resolvers
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Graph:
 
 def graph(facts: Mapping[Path, Facts], tree: Tree) -> Graph:
     """The import graph of these files."""
-    by_language = resolvers(tree)
+    named = declared((path, found.language, found.symbols) for path, found in facts.items())
+    by_language = resolvers(replace(tree, declared=named))
     imports: dict[Path, tuple[Path, ...]] = {}
     importers: dict[Path, list[Path]] = {}
     unresolved: dict[Path, tuple[Unresolved, ...]] = {}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from contextpack.model import Import, Path
-from contextpack.resolve import javascript, python
-from contextpack.resolve.javascript import is_config
+from contextpack.resolve import bash, csharp, javascript, php, python, ruby
+from contextpack.resolve.declared import declared, file_keys
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree
 
@@ -18,6 +18,8 @@ __all__ = [
     "Resolution",
     "Resolver",
     "Tree",
+    "declared",
+    "file_keys",
     "is_config",
     "resolver_of",
     "resolvers",
@@ -37,11 +39,34 @@ class Resolvers:
 
     python: python.Resolver
     javascript: javascript.Resolver
+    csharp: csharp.Resolver
+    ruby: ruby.Resolver
+    php: php.Resolver
+    bash: bash.Resolver
 
 
 def resolvers(tree: Tree) -> Resolvers:
     """The resolvers for a workspace of these files."""
-    return Resolvers(python=python.resolver(tree), javascript=javascript.resolver(tree))
+    return Resolvers(
+        python=python.resolver(tree),
+        javascript=javascript.resolver(tree),
+        csharp=csharp.resolver(tree),
+        ruby=ruby.resolver(tree),
+        php=php.resolver(tree),
+        bash=bash.resolver(tree),
+    )
+
+
+def is_config(path: Path) -> bool:
+    """Whether some language's resolution wants to read this file's text."""
+    return any(
+        family.is_config(path)
+        for family in (
+            javascript,
+            ruby,
+            php,
+        )
+    )
 
 
 def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
@@ -51,5 +76,13 @@ def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
             return resolvers.python
         case "javascript" | "jsx" | "typescript" | "tsx":
             return resolvers.javascript
+        case "csharp":
+            return resolvers.csharp
+        case "ruby":
+            return resolvers.ruby
+        case "php":
+            return resolvers.php
+        case "bash":
+            return resolvers.bash
         case _:
             return None
