@@ -93,7 +93,7 @@ def _name(node: "Node") -> str:
 def _path(node: "Node", depth: int) -> str | None:
     """A path: `./...` beside the file, `=...` as it is written, or None when it is computed.
 
-    The file itself is `./x/..`-free: `__FILE__` only counts inside `dirname`.
+    `__FILE__` only counts inside `dirname`.
     """
     if depth > MAX_PATH_DEPTH:
         return None
