@@ -29,13 +29,20 @@ def facts(
     lines = split_lines(text)
     texts = ["".join(lines[span.start - 1 : span.end]) for span in found.chunks]
     n_tokens, *chunk_tokens = count.count_many([text, *texts])
+    data = frozenset(found.data)
+    if data:
+        read = zip(found.chunks, texts, strict=True)
+        texts = ["" if span in data else written for span, written in read]
     return Facts(
         language=language,
         n_lines=len(lines),
         tokens=n_tokens,
         imports=found.imports,
         symbols=found.symbols,
-        chunks=tuple(map(Chunk, found.chunks, chunk_tokens)),
+        chunks=tuple(
+            Chunk(span, tokens, span in data)
+            for span, tokens in zip(found.chunks, chunk_tokens, strict=True)
+        ),
         terms=_term_counts(texts, _names(found.chunks, found.symbols), split),
         problems=found.problems,
     )

@@ -6,10 +6,18 @@ which name a module without using it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contextpack.model import Facts, Import, ImportKind, Path
-from contextpack.resolve import External, Resolution, Resolvers, Tree, resolver_of, resolvers
+from contextpack.resolve import (
+    External,
+    Resolution,
+    Resolvers,
+    Tree,
+    declared,
+    resolver_of,
+    resolvers,
+)
 from contextpack.resolve.change import change, may_differ, scope_differs
 
 
@@ -93,6 +101,7 @@ def is_elsewhere(external: External) -> bool:
 
 def graph(facts: Mapping[Path, Facts], tree: Tree) -> Graph:
     """The import graph of these files."""
+    tree = _with_declared(tree, facts)
     made = resolvers(tree)
     resolutions: dict[Path, tuple[Resolution, ...]] = {}
     for path in sorted(facts):
@@ -105,6 +114,7 @@ def graph(facts: Mapping[Path, Facts], tree: Tree) -> Graph:
 def updated(before: Graph, facts: Mapping[Path, Facts], tree: Tree) -> tuple[Graph, Work]:
     """The graph of these files, and what it cost: only what may have changed is resolved again."""
     old = before.resolved
+    tree = _with_declared(tree, facts)
     made = resolvers(tree)
     difference = change(old.tree, tree, old.resolvers, made)
     resolutions: dict[Path, tuple[Resolution, ...]] = {}
@@ -135,6 +145,11 @@ def updated(before: Graph, facts: Mapping[Path, Facts], tree: Tree) -> tuple[Gra
         if again:
             work.append((path, len(again)))
     return _assembled(Resolved(facts, tree, made, resolutions)), tuple(work)
+
+
+def _with_declared(tree: Tree, facts: Mapping[Path, Facts]) -> Tree:
+    found = declared((path, said.language, said.symbols) for path, said in facts.items())
+    return replace(tree, declared=found)
 
 
 def _assembled(resolved: Resolved) -> Graph:

@@ -66,7 +66,8 @@ class ImportKind(StrEnum):
 
     STATIC = "static"
     TYPE = "type"  # Only for the type checker: `import type`, `TYPE_CHECKING`, stubs.
-    DYNAMIC = "dynamic"  # `import()` or `importlib` with a literal.
+    # `import()` or `importlib` with a literal; a computed path in Ruby, PHP and Bash.
+    DYNAMIC = "dynamic"
     REQUIRE = "require"
     MOCK = "mock"  # `jest.mock`, `vi.mock`: names a module without using it.
     COMPUTED = "computed"  # The specifier is an expression's source: nothing can resolve it.
@@ -83,6 +84,7 @@ class Import:
     the modules written in the file around it. Java: the dotted name, `names` is `*` for a
     wildcard, and `level` the number of parts of the file's own package, 0 without one. C and
     C++: the path, in `<>` as written; what a macro or `#include_next` names is `DYNAMIC`.
+    The other languages say at the top of their modules what the fields hold.
     """
 
     specifier: str
@@ -111,6 +113,8 @@ class Chunk:
     lines: Lines
     tokens: int
     """Of its text alone, counted with the facts' counter."""
+    is_data: bool = False
+    """Nothing to read, such as the outputs of a notebook: it has no terms."""
 
 
 @dataclass(frozen=True, slots=True)

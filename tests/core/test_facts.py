@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.text import split_lines
+from contextpack.text import Lines, split_lines
+from harness.cases import read_cases
+from harness.golden import CASES
 from harness.memory import facts_of
 from harness.paths import FIXTURES
 
@@ -13,9 +15,43 @@ SOURCES = [
     for file in sorted(FIXTURES.rglob("src/**/*"))
     if file.suffix in {".py", ".ts", ".tsx", ".js", ".jsx", ".cjs"}
 ]
-paths = st.sampled_from(
-    ["a.py", "a.pyi", "a.js", "a.jsx", "a.ts", "a.tsx", "a.vue", "a.astro", "a.go", "a.md", "a"]
-)
+# The cases' own sources are texts in every language that has an outline.
+SOURCES += [
+    text
+    for file in sorted(CASES.glob("outline_*.md"))
+    for case in read_cases(file)
+    for text in case.files.values()
+]
+SCANNED = [
+    "a.md",
+    "a.rst",
+    "a.json",
+    "a.toml",
+    "a.yaml",
+    "a.ini",
+    "a.html",
+    "a.css",
+    "a.scss",
+    "a.ipynb",
+]
+PATHS = ["a.py", "a.pyi", "a.js", "a.jsx", "a.ts", "a.tsx", "a.go", "a.md", "a"]
+PATHS += ["a.vue", "a.astro", "a.rs", "a.java", "a.c", "a.cpp"]
+PATHS += ["a.cs", "a.rb", "a.php", "a.sh", "a.lua", "a.rst", "a.json", "a.toml", "a.yaml"]
+PATHS += ["a.ini", "a.html", "a.css", "a.scss", "a.ipynb"]
+PATHS += ["a.kt", "a.scala", "a.ex", "a.hs", "a.ml", "a.r", "a.jl", "a.pl", "a.erl", "a.sql"]
+PATHS += [
+    "a.lisp",
+    "a.el",
+    "a.elm",
+    "a.f90",
+    "a.tf",
+    "a.m",
+    "a.mk",
+    "a.dockerfile",
+    "a.hack",
+    "a.ql",
+]
+paths = st.sampled_from(PATHS)
 
 
 @st.composite
@@ -36,7 +72,13 @@ def test_the_chunks_of_any_text_cover_it_in_order(path: str, text: str) -> None:
         n for chunk in found.chunks for n in range(chunk.lines.start, chunk.lines.end + 1)
     ]
     assert covered == list(range(1, n_lines + 1))
+    inside: list[Lines] = []
     for symbol in found.symbols:
+        del inside[symbol.depth :]
+        assert len(inside) == symbol.depth
+        assert not inside or inside[-1].start <= symbol.lines.start
+        assert not inside or symbol.lines.end <= inside[-1].end
+        inside.append(symbol.lines)
         assert 1 <= symbol.lines.start <= symbol.signature.end <= symbol.lines.end <= n_lines
     for named in found.imports:
         assert 1 <= named.line <= n_lines
@@ -47,8 +89,10 @@ def test_equal_texts_have_equal_facts(path: str, text: str) -> None:
     assert facts_of(path, text) == facts_of("other/" + path, text)
 
 
-@pytest.mark.parametrize("path", ["a.py", "a.js", "a.ts", "a.tsx", "a.json"])
-@pytest.mark.parametrize("unit", ["(", "[", "{", "f(", "if x:\n ", "<a>", "`${"])
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "unit", ["(", "[", "{", "f(", "if x:\n ", "<a>", "`${", "namespace a {\n"]
+)
 def test_deep_nesting_does_not_recurse(path: str, unit: str) -> None:
     text = "x = 1\n" + unit * 5000 + "\ny = 2\n"
     assert facts_of(path, text).chunks
@@ -83,3 +127,12 @@ def test_the_signature_of_a_long_definition_stands_with_its_body() -> None:
     assert 7 in starts
     chunk = found.chunks[starts.index(7)]
     assert chunk.lines.end > 9 + 3
+
+
+@pytest.mark.parametrize("path", SCANNED)
+@pytest.mark.parametrize(
+    "unit", [" ", "\t", "- ", "# ", '\\"', "'", "a: ", "<h1", "<!--", "|", "](", "a.", "\n"]
+)
+def test_a_line_of_one_unit_is_read_once(path: str, unit: str) -> None:
+    # Quadratic scanners would take minutes for this. Parsers are: they need a deadline around them.
+    assert facts_of(path, "x" + unit * 30_000 + "y\n").n_lines >= 1

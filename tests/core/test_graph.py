@@ -119,3 +119,25 @@ def test_mocks_are_no_edges() -> None:
     made = graph(*parts(files))
     assert [("a.test.ts", "c.ts")] == [(e.source, e.target) for e in made.edges]
     assert [("a.test.ts", "b.ts")] == [(e.source, e.target) for e in made.mocks]
+
+
+CSHARP = {
+    "A/One.cs": "namespace Shop.Carts;\nclass One {}\n",
+    "B/Use.cs": "using Shop.Carts;\nusing System;\nclass Use {}\n",
+    "B/Other.cs": "using Shop.Taxes;\nusing System;\nclass Other {}\n",
+}
+
+
+def test_an_edit_of_what_a_file_declares_resolves_the_imports_of_that_name() -> None:
+    edited = CSHARP | {"A/One.cs": "namespace Shop.Taxes;\nclass One {}\n"}
+    assert work(CSHARP, edited) == {"B/Other.cs": 1, "B/Use.cs": 1}
+    # `Shop` holds both, so that `using Shop` would be asked again too; `System` never is.
+    assert work(CSHARP, CSHARP | {"A/One.cs": CSHARP["A/One.cs"] + "// Said.\n"}) == {}
+
+
+def test_where_scripts_run_and_composer_configuration_resolve_their_languages() -> None:
+    ruby = {"gem/lib/shop.rb": "", "main.rb": "require 'shop'\n", "a.sh": ". ./b.sh\n"}
+    assert work(ruby, ruby | {"gem/Gemfile": ""}) == {"main.rb": 1}
+    php = {"src/Cart.php": "<?php class Cart {}", "a.php": "<?php\nuse Shop\\Cart;\n"}
+    config = '{"autoload": {"psr-4": {"Shop\\\\": "src"}}}'
+    assert work(php, php | {"composer.json": config}) == {"a.php": 1}

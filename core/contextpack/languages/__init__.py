@@ -7,11 +7,31 @@ that fails costs imports and symbols, never the file.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from contextpack.languages import c, components, go, java, javascript, plain, python, rust, tree
+from contextpack.languages import (
+    bash,
+    c,
+    components,
+    csharp,
+    documents,
+    generic,
+    go,
+    java,
+    javascript,
+    julia,
+    lua,
+    php,
+    plain,
+    python,
+    ruby,
+    rust,
+    tree,
+)
+from contextpack.languages.generic import FURTHER
 from contextpack.languages.tree import Grammar, Matches, Outline
 from contextpack.model import Import
 
 __all__ = [
+    "FURTHER",
     "GRAMMAR_SOURCES",
     "LANGUAGES",
     "Grammar",
@@ -53,10 +73,18 @@ LANGUAGES = (
     ),
     Language("csharp", (".cs",)),
     Language("swift", (".swift",)),
-    Language("ruby", (".rb", ".rake", ".gemspec"), ("Gemfile", "Rakefile")),
-    Language("php", (".php",)),
+    Language("ruby", (".rb", ".rake", ".gemspec", ".ru"), ("Gemfile", "Rakefile")),
+    Language("php", (".php", ".phtml")),
     Language("perl", (".pl", ".pm")),
     Language("lua", (".lua",)),
+    Language("commonlisp", (".lisp", ".cl", ".asd")),
+    Language("elisp", (".el",)),
+    Language("elm", (".elm",)),
+    Language("fortran", (".f90", ".f95", ".f03", ".f08")),
+    Language("hack", (".hack",)),
+    Language("hcl", (".tf", ".tfvars", ".hcl")),
+    Language("objectivec", (".m", ".mm")),
+    Language("ql", (".ql", ".qll")),
     Language("elixir", (".ex", ".exs")),
     Language("erlang", (".erl", ".hrl")),
     Language("haskell", (".hs",)),
@@ -65,7 +93,7 @@ LANGUAGES = (
     Language("julia", (".jl",)),
     Language("dart", (".dart",)),
     Language("zig", (".zig",)),
-    Language("bash", (".sh", ".bash", ".zsh")),
+    Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats")),
     Language("powershell", (".ps1", ".psm1")),
     Language("sql", (".sql",)),
     Language("graphql", (".graphql", ".gql")),
@@ -76,6 +104,7 @@ LANGUAGES = (
     Language("scss", (".scss", ".sass")),
     Language("less", (".less",)),
     Language("json", (".json", ".jsonc", ".json5")),
+    Language("jupyter", (".ipynb",)),
     Language("toml", (".toml",)),
     Language("yaml", (".yaml", ".yml")),
     Language("ini", (".ini", ".cfg")),
@@ -100,7 +129,15 @@ GRAMMAR_SOURCES: tuple[tuple[str, str], ...] = (
     ("java", java.QUERY),
     ("c", c.QUERY),
     ("cpp", c.CPP_QUERY),
+    ("csharp", csharp.QUERY),
+    ("ruby", ruby.QUERY),
+    ("php", php.QUERY),
+    ("bash", bash.QUERY),
+    ("lua", lua.QUERY),
+    ("julia", julia.QUERY),
 )
+
+_WITH_GRAMMAR = frozenset(name for name, _ in (*GRAMMAR_SOURCES, *FURTHER))
 
 # What reads the imports out of a query's matches, for the languages that share nothing else.
 _IMPORTS: tuple[tuple[str, Callable[[Matches], list[Import]]], ...] = (
@@ -109,6 +146,11 @@ _IMPORTS: tuple[tuple[str, Callable[[Matches], list[Import]]], ...] = (
     ("java", java.imports),
     ("c", c.imports),
     ("cpp", c.imports),
+    ("csharp", csharp.imports),
+    ("ruby", ruby.imports),
+    ("php", php.imports),
+    ("bash", bash.imports),
+    ("lua", lua.imports),
 )
 
 _BY_SUFFIX = tuple(
@@ -136,14 +178,25 @@ def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outlin
     """The imports, symbols and chunks of a text. Total: any text has an outline."""
     if language in ("vue", "svelte", "astro"):
         return components.outline(text, language, grammars)
+    if (read := documents.outline(text, language)) is not None:
+        return read
     if language == "c" and "cpp" in grammars and c.is_cpp(text):
         language = "cpp"
     grammar = grammars.get(language)
     if grammar is None:
-        return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=())
-    if language == "python":
-        return tree.outline_by(text, grammar, python.read)
+        problems = ("no grammar",) if language in _WITH_GRAMMAR else ()
+        return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=problems)
     for name, imports in _IMPORTS:
         if name == language:
             return tree.outline(text, grammar, imports)
-    return javascript.outline(text, grammar)
+    match language:
+        case "python":
+            return tree.outline_by(text, grammar, python.read)
+        case "javascript" | "jsx" | "typescript" | "tsx":
+            return javascript.outline(text, grammar)
+        case "julia":
+            return tree.outline(text, grammar, generic.imports, julia.definitions)
+        case _:
+            return tree.outline(
+                text, grammar, generic.imports, generic.definitions, generic.BYTES_PER_STEP
+            )

@@ -5,8 +5,8 @@ read of broken text is left out and said in `problems`.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
@@ -33,7 +33,8 @@ _WITH_METHODS = frozenset(
 BYTES_PER_STEP = 40
 BASE_STEPS = 300
 MAX_STEPS = 10_000
-READ_BYTES = 1 << 16
+# Small, because Haskell's scanner makes the parser read again at nearly every byte.
+READ_BYTES = 1 << 12
 # Smaller texts cost some seconds at the worst, and are nearly all; parsing them twice would not pay.
 PROBED_BYTES = 1 << 16
 MAX_ERROR_CHILDREN = 5_000
@@ -46,6 +47,12 @@ MIN_DEFINITION_LINES = 3
 
 # Declarations that hold several definitions when they have several children.
 _LISTS = frozenset({"lexical_declaration", "variable_declaration"})
+
+# A namespace declared by a statement reaches to the next one, or to the end of the text.
+_OPEN_ENDED = frozenset({"file_scoped_namespace_declaration", "namespace_definition"})
+
+# The fields that hold a body, by the grammars.
+_BODY_FIELDS = ("body", "accessors", "block")
 
 # Types whose opening brace ends the signature, and the replacement of a macro.
 _OPENED_WITHIN = frozenset({"struct_type", "interface_type"})
@@ -65,6 +72,10 @@ class Definition:
     """With its decorators and its `export`."""
     signature_end: int
     """The last line of what stands before its body."""
+    is_open_ended: bool = False
+    """It reaches to the next such definition, or to the end of the text."""
+    place: int = 0
+    """Where its name stands: of definitions on the same lines, the first holds the others."""
 
 
 Reading = tuple[list[Import], list[Definition]]
@@ -87,25 +98,41 @@ class Outline:
     symbols: tuple[Symbol, ...]
     chunks: tuple[Lines, ...]
     problems: tuple[str, ...]
+    data: tuple[Lines, ...] = ()
+    """Those of the chunks that hold nothing to read, such as the outputs of a notebook."""
 
 
-def outline(text: str, grammar: Grammar, imports: Callable[[Matches], list[Import]]) -> Outline:
-    """The outline of a text by the grammar's query; `imports` reads its import statements."""
+def outline(
+    text: str,
+    grammar: Grammar,
+    imports: Callable[[Matches], list[Import]],
+    definitions: Callable[[Matches], Iterable[Definition]] | None = None,
+    bytes_per_step: int = BYTES_PER_STEP,
+) -> Outline:
+    """The outline of a text by the grammar's query; `imports` reads its import statements.
+
+    `definitions` reads what the query matched where its captures do not name everything.
+    """
 
     def read(root: Node, _: bytes) -> Reading:
         matches = QueryCursor(grammar.query).matches(root)
-        return imports(matches), _definitions(matches)
+        return imports(matches), list((definitions or _captured)(matches))
 
-    return outline_by(text, grammar, read)
+    return outline_by(text, grammar, read, bytes_per_step)
 
 
-def outline_by(text: str, grammar: Grammar, read: Callable[[Node, bytes], Reading]) -> Outline:
+def outline_by(
+    text: str,
+    grammar: Grammar,
+    read: Callable[[Node, bytes], Reading],
+    bytes_per_step: int = BYTES_PER_STEP,
+) -> Outline:
     """The outline of a text; `read` finds imports and definitions in its tree and source."""
     source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
     n_lines = source.count(b"\n") + (not source.endswith(b"\n"))
     if not source:
         return Outline((), (), (), ())
-    root = _parsed(source, grammar.language)
+    root = _parsed(source, grammar.language, bytes_per_step)
     if root is None:
         return Outline((), (), chunks(text), ("too much work to parse",))
     imports, definitions = read(root, source)
@@ -118,9 +145,9 @@ def outline_by(text: str, grammar: Grammar, read: Callable[[Node, bytes], Readin
     )
 
 
-def _parsed(source: bytes, language: Language) -> Node | None:
+def _parsed(source: bytes, language: Language, bytes_per_step: int) -> Node | None:
     """The root of a text's tree, or None when that would take too long."""
-    if len(source) > PROBED_BYTES and not _is_bounded(source, language):
+    if len(source) > PROBED_BYTES and not _is_bounded(source, language, bytes_per_step):
         return None
     # Not the probe's tree: the library keeps the text of nodes only when it is given all bytes.
     root = Parser(language).parse(source).root_node
@@ -128,9 +155,9 @@ def _parsed(source: bytes, language: Language) -> Node | None:
     return None if root.type == "ERROR" and root.child_count > MAX_ERROR_CHILDREN else root
 
 
-def _is_bounded(source: bytes, language: Language) -> bool:
+def _is_bounded(source: bytes, language: Language, bytes_per_step: int) -> bool:
     """Whether a parse ends within a number of steps that real sources of this size stay below."""
-    most = min(BASE_STEPS + len(source) // BYTES_PER_STEP, MAX_STEPS)
+    most = min(BASE_STEPS + len(source) // bytes_per_step, MAX_STEPS)
     steps = 0
 
     def is_over(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001  # the library's signature
@@ -164,36 +191,48 @@ def last_line(node: Node) -> int:
     return row + 1 if column > 0 or row == node.start_point[0] else row
 
 
-def _definitions(matches: Matches) -> list[Definition]:
-    result = []
+def definition_of(
+    kind: str, node: Node, name: Node, signature_end: int, owner: Node | None = None
+) -> Definition:
+    """The definition that a node spans, with its decorators; `owner` stands before its name."""
+    whole = _decorated(node)
+    written = node_text(name).strip("'\"`#:")
+    return Definition(
+        name=f"{node_text(owner)}.{written}" if owner is not None else written,
+        kind=kind,
+        lines=Lines(first_line(whole), max(first_line(whole), last_line(whole))),
+        signature_end=signature_end,
+        is_open_ended=node.type in _OPEN_ENDED and node.child_by_field_name("body") is None,
+        place=name.start_byte,
+    )
+
+
+def _captured(matches: Matches) -> Iterator[Definition]:
     for _, captures in matches:
         names = captures.get("name")
         if not names:
             continue
-        kind = next(kind for kind in captures if kind not in ("name", "owner"))
+        # A query's own names, which its predicates speak of, begin with an underscore.
+        kind = next(k for k in captures if k not in ("name", "owner") and k[0] != "_")
         node = captures[kind][0]
-        whole = _decorated(node)
-        lines = Lines(first_line(whole), max(first_line(whole), last_line(whole)))
-        name = node_text(names[0]).strip("'\"`#")
-        if owners := captures.get("owner"):
-            name = f"{node_text(owners[0])}.{name}"
-        result.append(Definition(name, kind, lines, _signature_end(node)))
-    return result
+        owner = captures["owner"][0] if "owner" in captures else None
+        yield definition_of(kind, node, names[0], signature_end(node) or last_line(node), owner)
 
 
 def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int]] = {}
-    for definition in definitions:
+    found: dict[tuple[int, int, str], tuple[str, int, int]] = {}
+    for definition in sorted(_closed(definitions, n_lines), key=lambda one: one.place):
         lines = definition.lines
         key = (lines.start, min(lines.end, n_lines), definition.name)
         if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            found[key] = (definition.kind, min(definition.signature_end, n_lines))
+            signature_end = min(definition.signature_end, n_lines)
+            found[key] = (definition.kind, signature_end, definition.place)
     symbols: list[Symbol] = []
     open_symbols: list[Symbol] = []
-    for (start, end, name), (written, signature_end) in sorted(
-        found.items(), key=lambda item: (item[0][0], -item[0][1], item[0][2])
+    for (start, end, name), (written, signature_end, _) in sorted(
+        found.items(), key=lambda item: (item[0][0], -item[0][1], item[1][2], item[0][2])
     ):
-        while open_symbols and open_symbols[-1].lines.end < start:
+        while open_symbols and open_symbols[-1].lines.end < end:
             open_symbols.pop()
         if written == "variable" and open_symbols:
             continue
@@ -209,6 +248,20 @@ def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
         symbols.append(symbol)
         open_symbols.append(symbol)
     return tuple(symbols)
+
+
+def _closed(definitions: list[Definition], n_lines: int) -> Iterator[Definition]:
+    """The definitions, those without an end up to the next such one."""
+    end = n_lines
+    for definition in sorted(
+        (one for one in definitions if one.is_open_ended),
+        key=lambda one: one.lines.start,
+        reverse=True,
+    ):
+        start = definition.lines.start
+        yield replace(definition, lines=Lines(start, max(start, end)))
+        end = start - 1
+    yield from (one for one in definitions if not one.is_open_ended)
 
 
 def _decorated(node: Node) -> Node:
@@ -227,11 +280,11 @@ def _decorated(node: Node) -> Node:
     return node
 
 
-def _signature_end(node: Node) -> int:
-    """The last line of what stands before a definition's body."""
+def signature_end(node: Node) -> int | None:
+    """The last line of what stands before a definition's body; None without a body."""
     body = _body(node)
     if body is None:
-        return last_line(node)
+        return None
     if body.type in _OPENED_WITHIN:
         return first_line(body)
     previous = body.prev_sibling
@@ -240,7 +293,7 @@ def _signature_end(node: Node) -> int:
 
 def _body(node: Node) -> Node | None:
     """What a definition's signature ends before, where the grammar shows it."""
-    body = node.child_by_field_name("body")
+    body = _own_body(node)
     if body is not None:
         return body
     for field in ("value", "right", "type"):
@@ -248,10 +301,16 @@ def _body(node: Node) -> Node | None:
         if inner is not None:
             if inner.type in _BODIES:
                 return inner
-            body = inner.child_by_field_name("body")
+            body = _own_body(inner)
             if body is not None:
                 return body
     return node.named_child(1) if node.type == "macro_definition" else None
+
+
+def _own_body(node: Node) -> Node | None:
+    return next(
+        (body for field in _BODY_FIELDS if (body := node.child_by_field_name(field))), None
+    )
 
 
 _Unit = tuple[int, int, bool]

@@ -7,8 +7,20 @@ none. Nothing is guessed: a wrong edge costs more than a missing one.
 from dataclasses import dataclass
 
 from contextpack.model import Path
-from contextpack.resolve import c, go, java, javascript, python, rust
+from contextpack.resolve import (
+    bash,
+    c,
+    csharp,
+    go,
+    java,
+    javascript,
+    php,
+    python,
+    ruby,
+    rust,
+)
 from contextpack.resolve.commands import is_database
+from contextpack.resolve.declared import declared, file_keys
 from contextpack.resolve.manifest import is_manifest
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree
@@ -19,6 +31,8 @@ __all__ = [
     "Resolver",
     "Resolvers",
     "Tree",
+    "declared",
+    "file_keys",
     "is_config",
     "resolver_of",
     "resolvers",
@@ -32,6 +46,10 @@ Resolver = (
     | rust.Resolver
     | java.Resolver
     | c.Resolver
+    | csharp.Resolver
+    | ruby.Resolver
+    | php.Resolver
+    | bash.Resolver
 )
 """Resolves the imports of one language family within one workspace.
 
@@ -50,6 +68,10 @@ class Resolvers:
     rust: rust.Resolver
     java: java.Resolver
     c: c.Resolver
+    csharp: csharp.Resolver
+    ruby: ruby.Resolver
+    php: php.Resolver
+    bash: bash.Resolver
 
 
 def resolvers(tree: Tree) -> Resolvers:
@@ -61,6 +83,10 @@ def resolvers(tree: Tree) -> Resolvers:
         rust=rust.resolver(tree),
         java=java.resolver(tree),
         c=c.resolver(tree),
+        csharp=csharp.resolver(tree),
+        ruby=ruby.resolver(tree),
+        php=php.resolver(tree),
+        bash=bash.resolver(tree),
     )
 
 
@@ -72,6 +98,8 @@ def is_config(path: Path) -> bool:
         or go.is_config(path)
         or is_manifest(path)
         or is_database(path)
+        or ruby.is_config(path)
+        or php.is_config(path)
     )
 
 
@@ -90,5 +118,13 @@ def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
             return resolvers.java
         case "c" | "cpp":
             return resolvers.c
+        case "csharp":
+            return resolvers.csharp
+        case "ruby":
+            return resolvers.ruby
+        case "php":
+            return resolvers.php
+        case "bash":
+            return resolvers.bash
         case _:
             return None

@@ -1,14 +1,25 @@
 """Which imports may lead elsewhere after a workspace changed. The others keep their resolution.
 
-A file that appears or vanishes matters to an import only if one of its names is among the
-import's keys; configuration matters to the files whose scope it changes. Both err on the side
+A file that appears, vanishes or declares something else matters to an import only if one of its
+names is among the import's keys; configuration matters to the files whose scope it changes. Both err on the side
 of asking again: a stale edge is wrong, a second look only costs time.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from contextpack.model import Import, Path
-from contextpack.resolve import Resolvers, javascript, python, resolver_of
+from contextpack.resolve import (
+    Resolvers,
+    bash,
+    csharp,
+    javascript,
+    php,
+    python,
+    resolver_of,
+    ruby,
+)
+from contextpack.resolve.declared import SEPARATORS, prefixes
 from contextpack.resolve.tree import Tree, keys, parent
 
 
@@ -19,7 +30,7 @@ class Change:
     before: Resolvers
     after: Resolvers
     names: frozenset[str]
-    """By which the files that appeared or vanished may be meant."""
+    """By which the files that appeared or vanished may be meant, or what they declare."""
     python_names: frozenset[str]
     """The top-level names that Python's source roots do not have in common."""
     changes_others: bool
@@ -31,6 +42,7 @@ def change(before: Tree, after: Tree, old: Resolvers, new: Resolvers) -> Change:
     names = set[str]()
     for path in before.paths ^ after.paths:
         names |= keys(path)
+    names.update(_declared_anew(before, after))
     edited = {
         path
         for path in before.configs.keys() | after.configs.keys()
@@ -50,6 +62,15 @@ def change(before: Tree, after: Tree, old: Resolvers, new: Resolvers) -> Change:
     )
 
 
+def _declared_anew(before: Tree, after: Tree) -> Iterator[str]:
+    """The names that other files declare than before, and those of everything around them."""
+    for language, separator in SEPARATORS:
+        old, new = before.declared.get(language, {}), after.declared.get(language, {})
+        for name in old.keys() | new.keys():
+            if old.get(name) != new.get(name):
+                yield from prefixes(name, separator)
+
+
 def scope_differs(made: Change, language: str, path: Path) -> bool:
     """Whether configuration or the layout around a file may send all its imports elsewhere."""
     resolver = resolver_of(made.after, language)
@@ -59,6 +80,8 @@ def scope_differs(made: Change, language: str, path: Path) -> bool:
         return before != made.after.python.contexts.get(directory)
     if isinstance(resolver, javascript.Resolver):
         return made.before.javascript.scope(path) != made.after.javascript.scope(path)
+    if isinstance(resolver, ruby.Resolver) and made.before.ruby.bases != resolver.bases:
+        return True  # A `Gemfile` or `Rakefile` moves load paths by being there.
     return made.changes_others
 
 
@@ -67,10 +90,20 @@ def may_differ(made: Change, language: str, path: Path, found: Import) -> bool:
     resolver = resolver_of(made.after, language)
     if resolver is None:
         return False
-    if isinstance(resolver, javascript.Resolver):
-        wanted = resolver.keys_of(path, found) | made.before.javascript.keys_of(path, found)
-        return not made.names.isdisjoint(wanted)
-    if isinstance(resolver, python.Resolver):
-        wanted = python.keys_of(found)
-        return not (made.names.isdisjoint(wanted) and made.python_names.isdisjoint(wanted))
-    return not made.names.isdisjoint(resolver.keys_of(found))
+    others: frozenset[str] = frozenset()
+    match resolver:
+        case javascript.Resolver():
+            wanted = resolver.keys_of(path, found) | made.before.javascript.keys_of(path, found)
+        case python.Resolver():
+            wanted, others = python.keys_of(found), made.python_names
+        case csharp.Resolver():
+            wanted = csharp.keys_of(found)
+        case ruby.Resolver():
+            wanted = ruby.keys_of(found)
+        case php.Resolver():
+            wanted = php.keys_of(found)
+        case bash.Resolver():
+            wanted = bash.keys_of(found)
+        case _:
+            wanted = resolver.keys_of(found)
+    return not (made.names.isdisjoint(wanted) and others.isdisjoint(wanted))

@@ -1,9 +1,10 @@
 """What is in a workspace, as resolution needs it: paths, and the texts of configuration files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contextpack.model import Path
+from contextpack.resolve.declared import Declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,8 @@ class Tree:
     """The texts of its configuration files (`tsconfig.json` ...), by path."""
     standard_library: frozenset[str]
     """The top-level modules of Python's standard library."""
+    declared: Declared = field(default_factory=dict)
+    """What files declare where imports name no file. It comes from facts: `graph` adds it."""
 
 
 def parent(path: Path) -> Path:

@@ -1,0 +1,172 @@
+"""The cases of `fixtures/cases/b.jsonl` about what texts say: outlines, edges, lost grammars."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import contextpackd
+from contextpack.facts import facts
+from contextpack.languages import FURTHER, GRAMMAR_SOURCES, language_of
+from contextpack.model import Facts
+from contextpack.snapshot import Snapshot
+from contextpack.terms import terms
+from contextpack.text import split_lines
+from contextpackd import grammars as loading
+from harness.memory import COUNT, facts_of, snapshot_of
+from harness.trees import build, cases
+
+CASES = cases("b.jsonl")
+
+
+def files_of(case: Mapping[str, Any]) -> dict[str, str]:
+    return {file["path"]: file["text"] for file in case["input"]["files"]}
+
+
+def facts_without(missing: frozenset[str], path: str, text: str) -> Facts:
+    """A file's facts when these languages' grammars could not be loaded."""
+    installed = loading.grammars()
+    left = {name: installed[name] for name in installed if name not in missing}
+    return facts(text, language_of(path), grammars=left, count=COUNT, split=terms)
+
+
+def edges(snapshot: Snapshot) -> list[list[str]]:
+    imports = snapshot.graph.imports
+    return [[path, target] for path, targets in imports.items() for target in targets]
+
+
+def test_b03_a_byte_order_mark_hides_no_import(tmp_path: Path) -> None:
+    build(tmp_path, CASES["b03"]["input"]["files"])
+    pack = contextpackd.open(tmp_path).pack("X util", pins=["m.py"])
+    assert CASES["b03"]["expect"]["bundle_has_no"] not in pack.text
+    text = CASES["b03"]["expect"]["decoded_text"]["m.py"]
+    assert edges(snapshot_of({"m.py": text, "util.py": ""})) == CASES["b03"]["expect"]["edges"]
+
+
+def test_b06_a_chunk_begins_at_its_line_whatever_ends_lines(tmp_path: Path) -> None:
+    expect = CASES["b06"]["expect"]
+    build(tmp_path, CASES["b06"]["input"]["files"])
+    text = (tmp_path / "w.py").read_bytes().decode()
+    assert len(text.encode()) == expect["byte_len"]
+    found = {symbol.name: symbol for symbol in facts_of("w.py", text).symbols}
+    assert found["b"].lines.start == expect["chunk_of_b"]["start_line_1based"]
+    before = "".join(split_lines(text)[: found["b"].lines.start - 1])
+    assert len(before.encode()) == expect["chunk_of_b"]["start_byte"]
+    lines = split_lines(text)
+    chunks = facts_of("w.py", text).chunks
+    slices = ["".join(lines[c.lines.start - 1 : c.lines.end]) for c in chunks]
+    assert "".join(slices) == text
+
+
+def test_b08_form_feeds_and_separators_end_no_line() -> None:
+    text = files_of(CASES["b08"])["ff.py"]
+    lines = split_lines(text)
+    for name, number in CASES["b08"]["expect"]["line_1based"].items():
+        assert name in lines[number - 1]
+    beta = next(s for s in facts_of("ff.py", text).symbols if s.name == "beta")
+    assert (beta.lines.start, beta.lines.end) == (5, 8)
+
+
+def test_b12_deep_nesting_costs_nobody_an_import() -> None:
+    expect = CASES["b12"]["expect"]
+    files = {
+        file["path"]: file.get("text") or eval(file["recipe"])
+        for file in CASES["b12"]["input"]["files"]
+    }
+    found = facts_of("deep.py", files["deep.py"])
+    assert [one.specifier for one in found.imports] == expect["imports_found"]["deep.py"]
+    assert facts_of("chain.js", files["chain.js"]).chunks
+    assert edges(snapshot_of(files)) == expect["edges"]
+
+
+def test_b13_an_unclosed_bracket_keeps_the_imports_around_it() -> None:
+    files = files_of(CASES["b13"])
+    found = facts_of("m.py", files["m.py"])
+    assert found.problems == ("syntax errors",)
+    assert [symbol.name for symbol in found.symbols if symbol.kind == "class"] == ["User"]
+    assert edges(snapshot_of(files)) == CASES["b13"]["expect"]["edges"]
+
+
+def test_b18_only_real_imports_make_edges() -> None:
+    graph = snapshot_of(files_of(CASES["b18"])).graph
+    expect = CASES["b18"]["expect"]
+    assert {path: sorted(targets) for path, targets in expect["edges_from"].items()} == {
+        path: list(targets) for path, targets in graph.imports.items()
+    }
+    assert not set(graph.importers) & set(expect["no_edges_to"])
+
+
+def test_b20_a_lost_grammar_costs_edges_and_says_so() -> None:
+    files = files_of(CASES["b20"])
+    for path, text in files.items():
+        language = language_of(path)
+        lost = facts_without(frozenset({"julia", "python", "makefile"}), path, text)
+        sound = facts_of(path, text)
+        assert lost.n_lines == sound.n_lines
+        assert lost.terms.vocabulary == sound.terms.vocabulary
+        has_grammar = language in dict((*GRAMMAR_SOURCES, *FURTHER))
+        assert lost.problems == (("no grammar",) if has_grammar else ())
+    assert facts_without(frozenset({"python"}), "a.py", files["a.py"]).imports == ()
+    assert facts_of("a.py", files["a.py"]).imports
+
+
+def test_b20_every_file_stays_in_the_pack(tmp_path: Path) -> None:
+    build(tmp_path, CASES["b20"]["input"]["files"])
+    pack = contextpackd.open(tmp_path).pack(CASES["b20"]["input"]["query"])
+    included = {entry.path for entry in pack.ledger if entry.outcome != "excluded"}
+    assert set(CASES["b20"]["expect"]["included"]) <= included
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        object,  # No capsule.
+        lambda: (_ for _ in ()).throw(ValueError("ABI 99")),
+        lambda: (_ for _ in ()).throw(AttributeError("captures")),
+    ],
+)
+def test_b20_a_grammar_that_does_not_load_is_left_out(
+    broken: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pointers = {**loading._POINTERS, "python": broken}
+    monkeypatch.setattr(loading, "_POINTERS", pointers)
+    found = loading.grammars()
+    assert "python" not in found
+    assert "javascript" in found
+
+
+def test_b20_a_query_that_does_not_fit_is_a_grammar_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = (("python", "(no_such_node) @x"), *GRAMMAR_SOURCES[1:])
+    monkeypatch.setattr(loading, "GRAMMAR_SOURCES", sources)
+    assert "python" not in loading.grammars()
+
+
+def test_every_declared_grammar_loads() -> None:
+    installed = loading.grammars()
+    names = [name for name, _ in (*GRAMMAR_SOURCES, *FURTHER)]
+    assert [name for name in names if installed.get(name) is None] == []
+
+
+def test_without_the_further_grammars_their_files_are_plain_chunks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "fun one() {\n    return 1\n}\n"
+    assert [symbol.name for symbol in facts_of("a.kt", text).symbols] == ["one"]
+    monkeypatch.setitem(sys.modules, "tree_sitter_languages", None)
+    hidden = loading.grammars()
+    assert sorted(hidden) == sorted(name for name, _ in GRAMMAR_SOURCES)
+    found = facts(text, "kotlin", grammars=hidden, count=COUNT, split=terms)
+    assert (found.symbols, found.problems) == ((), ("no grammar",))
+    assert [(chunk.lines.start, chunk.lines.end) for chunk in found.chunks] == [(1, 3)]
+
+
+def test_outputs_of_a_notebook_carry_no_terms() -> None:
+    source = '{"cells": [\n{"cell_type": "code",\n"outputs": [\n"hugeword"\n],\n"source": [\n"needle = 1"\n]}\n]}\n'
+    found = facts_of("a.ipynb", source)
+    assert "needl" in found.terms.vocabulary.split("\n")
+    assert "hugeword" not in found.terms.vocabulary.split("\n")
+    assert [c.is_data for c in found.chunks] == [True, False, True]
