@@ -7,6 +7,7 @@ longer than any run of backticks inside. Only this module and `memory` call the 
 """
 
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from harness.memory import facts_of, packed, snapshot_of
 _FENCE = re.compile(r"^(`{3,})([\w-]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE_LINE = re.compile(r"`([^`\n]+)`:\n\Z")
+# The package with these grammars has no wheels for later Pythons; there the files are plain chunks,
+# which a test of their own holds on every Python.
+FURTHER_GRAMMARS = frozenset({"outline_further"})
 _RESULTS = ("outline", "graph", "rank", "pack")
 
 
@@ -46,6 +50,8 @@ class Case:
 
 
 def read_cases(file: Path) -> list[Case]:
+    if file.stem in FURTHER_GRAMMARS and sys.version_info >= (3, 13):
+        return []
     text = file.read_text(encoding="utf-8")
     fences = list(_FENCE.finditer(text))
 
