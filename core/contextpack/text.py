@@ -44,14 +44,6 @@ def writable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def n_lines_of(text: str) -> int:
-    """How many lines `split_lines` gives, without making them."""
-    n_breaks = text.count("\n")
-    if "\r" in text:
-        n_breaks += text.count("\r") - text.count("\r\n")
-    return n_breaks + (text != "" and text[-1] not in "\r\n")
-
-
 def merged(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
     """The same lines as few ranges, in order; ranges that touch or overlap become one."""
     result: list[Lines] = []
