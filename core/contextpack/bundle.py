@@ -1,7 +1,7 @@
 """A plan and the texts that it asked for to a pack: the bundle and the account of its making.
 
 How it works: the strategy orders the candidates (`select` drops near-duplicates and chooses by
-stored text costs); then each is put on the shelf at its exact rendered cost, the chosen ones
+the costs of their texts); then each is put on the shelf at its exact rendered cost, the chosen ones
 first and the others after them for as long as there is room; the rest of the room gets the
 start of the best that did not fit; at last the whole is rendered, counted, and given back from
 until it fits. The count of the rendered text is the only one that the budget believes.
@@ -36,7 +36,7 @@ RANGE_TOKENS = 8
 # much less than alone. Larger ones are not tried: rendering and counting is the main work.
 JOINED_TOKENS = 16
 
-# So many candidates in a row that did not fit end the filling: what is left is too small.
+# So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
 
 # So many of the best that did not fit are tried for a cut.

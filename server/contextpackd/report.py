@@ -240,7 +240,10 @@ def _bar(share: float) -> str:
 
 
 def _spans(item: Item) -> str:
-    shown = [f"{lines.start}-{lines.end}" for lines in item.ranges]
+    shown = [
+        f"{lines.start}-{lines.end}" if lines.end > lines.start else f"{lines.start}"
+        for lines in item.ranges
+    ]
     return ",".join(shown[:4]) + (f",… {len(shown) - 4} more" if len(shown) > 4 else "")
 
 

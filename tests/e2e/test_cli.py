@@ -58,6 +58,18 @@ def test_the_report_goes_to_stderr(shop: Path) -> None:
     assert ".env: secret" in done.stderr
 
 
+def test_the_picture_in_the_readme_is_what_the_command_prints() -> None:
+    readme = (FIXTURES.parent / "README.md").read_text(encoding="utf-8")
+    root = str(FIXTURES / "python-src")
+    done = run(
+        "pack", "objections to a checkout", "--root", root, "--budget", "1000", "--report"
+    )
+    head, *table = done.stderr.splitlines()[:6]
+    assert head in readme
+    for row in table:
+        assert row.partition(";")[0].rstrip() in readme
+
+
 def test_every_door_gives_the_same_bytes(shop: Path) -> None:
     query = "objections to a checkout"
     text = run("pack", query, "--root", str(shop), "--budget", "900").stdout
