@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from contextpack.graph import Graph, graph
+from contextpack.graph import Graph, graph, said
 from contextpack.model import Facts, Path, Skip
 from contextpack.postings import Postings, postings
 from contextpack.resolve import Tree
@@ -50,7 +50,10 @@ def snapshot(
     return Snapshot(
         sources=MappingProxyType(by_path),
         paths=tuple(by_path),
-        graph=graph(facts, Tree(frozenset(by_path), configs, standard_library)),
+        graph=graph(
+            {path: said(f) for path, f in facts.items()},
+            Tree(frozenset(by_path), configs, standard_library),
+        ),
         postings=postings([(path, f.terms, len(f.chunks)) for path, f in facts.items()]),
         skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
     )

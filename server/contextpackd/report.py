@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from contextpack.graph import rates
 from contextpack.ledger import Item
 from contextpack.model import LedgerEntry, Outcome, Reason
 from contextpack.text import display_path
@@ -193,13 +194,13 @@ def _show_files(out: Console, scan: Scan) -> None:
 def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -> None:
     """Resolution rates, the commonest reasons, and the edges or what did not resolve."""
     with _console(stream) as out:
-        rates = _table("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
-        for language, rate in shown.graph.rates.items():
+        table = _table("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
+        for language, rate in rates(shown.graph).items():
             own = rate.resolved + rate.unresolved
             share = f"{rate.resolved / own:.1%}" if own else ""
             counts = (rate.resolved, rate.external, rate.unresolved)
-            rates.add_row(language, *map(str, counts), share)
-        out.print(rates)
+            table.add_row(language, *map(str, counts), share)
+        out.print(table)
         if reasons := graphs.reasons(shown):
             out.print("unresolved: " + ", ".join(f"{n} {name}" for name, n in reasons))
         if lists_unresolved:
