@@ -24,7 +24,6 @@ from contextpack.languages.tree import (
     outline_by,
 )
 from contextpack.model import Import, ImportKind
-from contextpack.text import Lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -263,8 +262,8 @@ def _define(
     text = node_text(name).strip("'\"`#") if kind and name is not None else ""
     if text:
         start = decorated or first_line(whole)
-        lines = Lines(start, max(start, last_line(whole)))
-        definitions.append(Definition(text, kind, lines, _signature_end(kind, node)))
+        end = _signature_end(kind, node)
+        definitions.append((text, kind, start, last_line(whole), end, 0))
 
 
 def _signature_end(kind: str, node: "Node") -> int:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from contextpack.languages.tree import Definition, first_line, last_line
 from contextpack.model import Import, ImportKind
-from contextpack.text import Lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -153,7 +152,7 @@ def _variables(root: "Node") -> list[Definition]:
             if assignment.type != "assignment" or left is None or left.type != "identifier":
                 continue
             start, end = first_line(statement), last_line(statement)
-            result.append(Definition(_text(left), "variable", Lines(start, end), end))
+            result.append((_text(left), "variable", start, end, end, 0))
     return result
 
 
@@ -166,7 +165,7 @@ def _definition(node: "Node", whole: "Node", body: "Node | None") -> list[Defini
     end = last_line(node)
     before = body.prev_sibling if body is not None else None
     signature_end = end if body is None else last_line(before or node)
-    return [Definition(_text(name), kind, Lines(first_line(whole), end), signature_end)]
+    return [(_text(name), kind, first_line(whole), end, signature_end, 0)]
 
 
 def _alias(node: "Node") -> list[Definition]:
@@ -176,7 +175,7 @@ def _alias(node: "Node") -> list[Definition]:
     if name is None:
         return []
     end = last_line(node)
-    return [Definition(_text(name), "type", Lines(first_line(node), end), end)]
+    return [(_text(name), "type", first_line(node), end, end, 0)]
 
 
 def _with_lost(imports: list[Import], root: "Node", source: bytes) -> list[Import]:
