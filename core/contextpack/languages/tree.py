@@ -233,7 +233,7 @@ def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
     symbols: list[Symbol] = []
     # Those that the next one may stand in: their last lines and kinds.
     around: list[tuple[int, str]] = []
-    for start, minus_end, place, name in sorted(
+    for start, minus_end, _, name in sorted(
         [(start, end, found[start, end, name][0], name) for start, end, name in found]
     ):
         _, kind, signature = found[start, minus_end, name]
