@@ -29,13 +29,12 @@ _WITH_METHODS = frozenset(
     {"class", "enum", "impl", "interface", "record", "struct", "trait", "union"}
 )
 
-# The parser reports every hundred operations or so. Real sources take 0.007 to 0.013 steps a
-# byte; what takes more is ambiguous without end (`f<T, f<T, ...`) and costs ever more a step.
-BYTES_PER_STEP = 40
+# The parser reports every hundred operations or so; a step more is ambiguous without end
+# (`f<T, f<T, ...`), and costs ever more.
 BASE_STEPS = 300
 MAX_STEPS = 10_000
-# Small, because Haskell's scanner makes the parser read again at nearly every byte.
 READ_BYTES = 1 << 12
+BASE_READS = 2_000
 # Smaller texts cost some seconds at the worst, and are nearly all: no callback slows them.
 PROBED_BYTES = 1 << 16
 MAX_ERROR_CHILDREN = 5_000
@@ -76,6 +75,23 @@ others. A tuple, because a text has thousands of them for a moment.
 
 OPEN_ENDED = 0
 
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a parse may take in relation to the text's size: more is ambiguous or broken."""
+
+    bytes_per_step: int
+    reads_per_block: int
+    """How often the parser may read a block of `READ_BYTES`.
+
+    It does so a few times, unless a scanner looks for the end of a string or a comment from each
+    of many errors: then it reads the rest of the text each time.
+    """
+
+
+# Real sources take up to 0.020 steps a byte (C; Ruby alone up to 0.027) and 5 reads a block.
+COMMON_EFFORT = Effort(bytes_per_step=40, reads_per_block=40)
+
 Reading = tuple[list[Import], list[Definition]]
 """What a language's reader finds in a tree, in any order."""
 
@@ -105,7 +121,7 @@ def outline(
     grammar: Grammar,
     imports: Callable[[Matches], list[Import]],
     definitions: Callable[[Matches], Iterable[Definition]] | None = None,
-    bytes_per_step: int = BYTES_PER_STEP,
+    effort: Effort = COMMON_EFFORT,
 ) -> Outline:
     """The outline of a text by the grammar's query; `imports` reads its import statements.
 
@@ -116,14 +132,14 @@ def outline(
         matches = QueryCursor(grammar.query).matches(root)
         return imports(matches), list((definitions or _captured)(matches))
 
-    return outline_by(text, grammar, read, bytes_per_step)
+    return outline_by(text, grammar, read, effort)
 
 
 def outline_by(
     text: str,
     grammar: Grammar,
     read: Callable[[Node, bytes], Reading],
-    bytes_per_step: int = BYTES_PER_STEP,
+    effort: Effort = COMMON_EFFORT,
 ) -> Outline:
     """The outline of a text; `read` finds imports and definitions in its tree and source."""
     bare = _LONE_CR.sub("\n", text) if "\r" in text else text
@@ -131,7 +147,7 @@ def outline_by(
     n_lines = source.count(b"\n") + (not source.endswith(b"\n"))
     if not source:
         return Outline((), (), (), ())
-    root = _parsed(source, grammar.language, bytes_per_step)
+    root = _parsed(source, grammar.language, effort)
     if root is None:
         return Outline((), (), chunks(text), ("too much work to parse",))
     imports, definitions = read(root, source)
@@ -145,12 +161,12 @@ def outline_by(
     )
 
 
-def _parsed(source: bytes, language: Language, bytes_per_step: int) -> Node | None:
+def _parsed(source: bytes, language: Language, effort: Effort) -> Node | None:
     """The root of a text's tree, or None when that would take too long."""
     if len(source) <= PROBED_BYTES:
         root = Parser(language).parse(source).root_node
     else:
-        probed = _probed(source, language, bytes_per_step)
+        probed = _probed(source, language, effort)
         if probed is None:
             return None
         # The library keeps the text of nodes only when it is given all bytes. To parse them
@@ -160,17 +176,19 @@ def _parsed(source: bytes, language: Language, bytes_per_step: int) -> Node | No
     return None if root.type == "ERROR" and root.child_count > MAX_ERROR_CHILDREN else root
 
 
-def _probed(source: bytes, language: Language, bytes_per_step: int) -> Tree | None:
-    """The tree of a text, or None when that takes more steps than real sources of its size."""
-    most = min(BASE_STEPS + len(source) // bytes_per_step, MAX_STEPS)
-    steps = 0
+def _probed(source: bytes, language: Language, effort: Effort) -> Tree | None:
+    """The tree of a text, or None when that takes more than real sources of its size do."""
+    steps = min(BASE_STEPS + len(source) // effort.bytes_per_step, MAX_STEPS)
+    reads = BASE_READS + effort.reads_per_block * (len(source) // READ_BYTES)
 
     def is_over(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001  # the library's signature
         nonlocal steps
-        steps += 1
-        return steps > most
+        steps -= 1
+        return steps < 0 or reads < 0
 
     def read(start: int, _point: object) -> bytes:
+        nonlocal reads
+        reads -= 1
         return source[start : start + READ_BYTES]
 
     try:
