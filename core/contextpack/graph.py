@@ -189,8 +189,10 @@ def edges(graph: Graph) -> tuple[Edge, ...]:
     kinds: dict[tuple[Path, Path], ImportKind] = {}
     for source, found, target in _pairs(graph):
         if found.kind is not ImportKind.MOCK:
-            known = kinds.get((source, target), found.kind)
-            kinds[source, target] = min(known, found.kind, key=_STRENGTH.index)
+            # No interpreter runs a stub, whatever its imports look like.
+            kind = ImportKind.TYPE if source.endswith(".pyi") else found.kind
+            known = kinds.get((source, target), kind)
+            kinds[source, target] = min(known, kind, key=_STRENGTH.index)
     return tuple(sorted(Edge(*pair, kind) for pair, kind in kinds.items()))
 
 

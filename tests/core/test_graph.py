@@ -20,7 +20,7 @@ from contextpack.graph import (
     unresolved,
     updated,
 )
-from contextpack.model import Import
+from contextpack.model import Import, ImportKind
 from contextpack.resolve import External, Family, Resolution, Resolved, Tree, is_config
 from harness.memory import STANDARD_LIBRARY, facts_of
 from harness.paths import FIXTURES
@@ -204,6 +204,20 @@ def test_mocks_are_no_edges() -> None:
     made = graph(*parts(files))
     assert [("a.test.ts", "c.ts")] == [(e.source, e.target) for e in edges(made)]
     assert [("a.test.ts", "b.ts")] == [(e.source, e.target) for e in mocks(made)]
+
+
+def test_what_a_stub_imports_is_for_the_type_checker() -> None:
+    made = graph(*parts({"a.pyi": "import b\n", "c.py": "import b\n", "b.py": ""}))
+    kinds = {edge.source: edge.kind for edge in edges(made)}
+    assert {"a.pyi": ImportKind.TYPE, "c.py": ImportKind.STATIC} == kinds
+
+
+def test_files_without_facts_are_targets() -> None:
+    every, tree = parts({"a.py": "import b_pb2\n", "b_pb2.py": "import json\n"})
+    made = graph({"a.py": every["a.py"]}, tree)
+    assert {"a.py": ("b_pb2.py",)} == made.imports
+    later, _ = updated(made, {"b_pb2.py": every["b_pb2.py"]})
+    assert seen(later) == seen(graph(every, tree))
 
 
 CSHARP = {

@@ -12,6 +12,7 @@ class Tree:
     """What resolution may know of a workspace and of the languages' installations."""
 
     paths: frozenset[Path]
+    """Also of files that no bundle may hold, such as generated ones: imports lead to them."""
     configs: Mapping[Path, str]
     """The texts of its configuration files (`tsconfig.json` ...), by path."""
     standard_library: frozenset[str]
