@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from contextpack.graph import Graph, graph
-from contextpack.model import Facts, Path, Skip
+from contextpack.model import Facts, Path, Skip, TermCounts
 from contextpack.postings import Postings, postings
 from contextpack.resolve import Tree
 
@@ -21,6 +21,7 @@ class Source:
     modified: float
     """Seconds since the epoch."""
     facts: Facts
+    terms: TermCounts
     is_lossy: bool = False
     """Whether some bytes were no text in the encoding that was taken."""
 
@@ -51,6 +52,6 @@ def snapshot(
         sources=MappingProxyType(by_path),
         paths=tuple(by_path),
         graph=graph(facts, Tree(frozenset(by_path), configs, standard_library)),
-        postings=postings([(path, f.terms, len(f.chunks)) for path, f in facts.items()]),
+        postings=postings([(s.path, s.terms, len(s.facts.chunks)) for s in by_path.values()]),
         skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
     )

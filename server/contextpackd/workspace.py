@@ -14,7 +14,7 @@ from contextpack import model, resolve
 from contextpack.content import content_reason
 from contextpack.facts import facts
 from contextpack.languages import language_of
-from contextpack.model import Facts, Skip
+from contextpack.model import Facts, Skip, TermCounts
 from contextpack.snapshot import Snapshot, Source, snapshot
 from contextpack.terms import terms
 from contextpack.tokens import profile_of
@@ -76,7 +76,7 @@ class Workspace:
         self._grammars = grammars
         self._count = counter(profile_of(INDEX_MODEL))
         self._known: dict[model.Path, _Known] = {}
-        self._facts: dict[tuple[str, str], Facts] = {}
+        self._facts: dict[tuple[str, str], tuple[Facts, TermCounts]] = {}
         self._terms: dict[str, tuple[str, ...]] = {}
         self._hot: set[model.Path] = set()
         self._last: tuple[object, Snapshot] | None = None
@@ -149,12 +149,14 @@ class Workspace:
                 count=self._count,
                 split=self._split,
             )
+        said, counted = self._facts[key]
         source = Source(
             path=candidate.path,
             digest=found.digest,
             size_bytes=candidate.size_bytes,
             modified=candidate.mtime_ns / 1e9,
-            facts=self._facts[key],
+            facts=said,
+            terms=counted,
             is_lossy=found.is_lossy,
         )
         config = found.text if resolve.is_config(candidate.path) else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextpack.bundle import Pack, finish
 from contextpack.facts import facts
 from contextpack.languages import language_of
-from contextpack.model import Facts, Skip
+from contextpack.model import Facts, Skip, TermCounts
 from contextpack.plan import plan
 from contextpack.request import Request
 from contextpack.resolve import is_config
@@ -26,13 +26,17 @@ STANDARD_LIBRARY = frozenset(
 
 
 def facts_of(path: str, text: str) -> Facts:
+    return read_of(path, text)[0]
+
+
+def read_of(path: str, text: str) -> tuple[Facts, TermCounts]:
     return facts(text, language_of(path), grammars=GRAMMARS, count=COUNT, split=terms)
 
 
 def source_of(path: str, text: str, modified: float = 0.0) -> Source:
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return Source(path, digest, len(data), modified, facts_of(path, text))
+    return Source(path, digest, len(data), modified, *read_of(path, text))
 
 
 def snapshot_of(
