@@ -42,6 +42,7 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "bas
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
     "subprocess": {"git.py", "drawing.py"},
+    "sqlite3": {"database.py", "entries.py", "store.py"},
 }
 BLANKET_EXCEPT = {"cli.py", "batch.py"}
 MAX_LINES = 500
