@@ -54,7 +54,11 @@ _UNCLEAR = {
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_AUTH, sqlite3.SQLITE_IOERR,
 }  # fmt: skip
-_READ_ERRORS = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
+# The files are sound, and cannot grow.
+_WRITE_ERRORS = {
+    sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_NOMEM,
+}  # fmt: skip
 
 Clock = Callable[[], float]
 """Seconds since 1970."""
@@ -249,8 +253,8 @@ class Database:
             elif not file.exists():
                 return
             self._inode = _inode(file)
-            if not stat.S_ISREG(file.lstat().st_mode):
-                raise _Mismatch("it is no file")
+            for suffix in ("", "-wal", "-shm"):
+                _check_is_file(file.with_name(file.name + suffix))
             with ExitStack() as failing:
                 writer = failing.enter_context(closing(self._opened(file)))
                 if not self._prepared(writer, creates=creates):
@@ -375,8 +379,7 @@ class Database:
         if primary in _UNCLEAR:
             if not self._can_write():
                 return _Fault.UNUSABLE
-            is_writing = primary == sqlite3.SQLITE_IOERR and code not in _READ_ERRORS
-            return _Fault.FULL if is_writing else _Fault.DAMAGED
+            return _Fault.FULL if code in _WRITE_ERRORS else _Fault.DAMAGED
         return _Fault.DAMAGED
 
     def _can_write(self) -> bool:
@@ -400,6 +403,15 @@ def _version(connection: sqlite3.Connection) -> int:
 def _is_empty(connection: sqlite3.Connection) -> bool:
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     return _version(connection) == 0 and n_tables == 0
+
+
+def _check_is_file(file: Path) -> None:
+    try:
+        found = file.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise _Mismatch("it is no file")
 
 
 def _inode(file: Path) -> tuple[int, int]:
