@@ -18,7 +18,7 @@ from pathlib import Path
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import graphs, output, report, wire
+from contextpackd import cache, graphs, output, report, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
@@ -335,6 +335,7 @@ example:
     batch.add_argument(
         "--force", action="store_true", help="accept / and the home directory as roots"
     )
+    cache.add_command(commands)
     return parser
 
 

@@ -175,6 +175,7 @@ class Database:
             if self._writer is None:
                 return
             try:
+                _set_wait(self._writer, LOCK_WAIT_SECONDS)
                 # Not `execute`: it takes one step, which is one page.
                 self._writer.executescript("PRAGMA incremental_vacuum")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -206,7 +207,7 @@ class Database:
 
     def _transaction(self, work: Callable[[sqlite3.Connection], T], wait_seconds: float) -> T:
         writer = self._connected()
-        writer.execute(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
+        _set_wait(writer, wait_seconds)
         writer.execute("BEGIN IMMEDIATE")
         try:
             result = work(writer)
@@ -325,6 +326,8 @@ class Database:
     def _meet(self, error: BaseException, generation: int) -> bool:
         """Note a fault and go on as well as can be. Whether trying again makes sense."""
         with self._writing, self._reading:
+            if self._is_closed:
+                return False
             if generation != self._generation:
                 return True  # Another thread has met it.
             fault = self._fault(error)
@@ -394,6 +397,10 @@ class Database:
             with suppress(OSError):
                 probe.unlink()
         return True
+
+
+def _set_wait(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def _version(connection: sqlite3.Connection) -> int:

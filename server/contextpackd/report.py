@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import IO
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from contextpack.text import display_path
 from contextpackd import graphs, workspace
 from contextpackd.graphs import View
 from contextpackd.queries import Answer, Explanation
+from contextpackd.store import Info
 from contextpackd.workspace import Scan
 
 # A table that is piped must not wrap or lose columns: rich takes 80 where it finds no terminal.
@@ -228,6 +230,39 @@ def _table(*columns: str) -> Table:
             no_wrap=not is_path, min_width=20 if is_path else None,
         )  # fmt: skip
     return table
+
+
+def show_cache(stream: IO[str] | None, info: Info) -> None:
+    """What is kept between runs: where, how much, and of which roots."""
+    with _console(stream) as out:
+        rows = Table(box=None, pad_edge=False, show_header=False)
+        rows.add_column(style="dim")
+        rows.add_column(overflow="fold")
+        rows.add_row("directory", _safe(str(info.directory)))
+        rows.add_row("size", f"{size(info.size_bytes)} of at most {size(info.max_bytes)}")
+        rows.add_row("facts", f"of {info.n_facts} texts")
+        if info.problem is not None:
+            rows.add_row("problem", escape(display_path(info.problem)))
+        out.print(rows)
+        if info.roots:
+            table = _table("size:>", "last used (UTC)", "path")
+            for saved in reversed(info.roots):
+                used = datetime.fromtimestamp(saved.used, UTC).strftime("%Y-%m-%d %H:%M")
+                path = "(cannot be read)" if saved.root is None else _safe(saved.root)
+                table.add_row(size(saved.size_bytes), used, path)
+            out.print(table)
+
+
+def size(n_bytes: int) -> str:
+    """A number of bytes for people: `950 B`, `12.3 MB`."""
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    shown = n_bytes / 1000
+    for unit in ("kB", "MB"):
+        if shown < 999.95:
+            return f"{shown:.1f} {unit}"
+        shown /= 1000
+    return f"{shown:.1f} GB"
 
 
 def _safe(path: str) -> str:

@@ -50,7 +50,7 @@ MAX_SAVE_SHARE = 0.5
 OTHER_VERSION_SECONDS = 30 * 86_400
 
 # How long clearing waits for other processes' transactions: somebody asked for it.
-CLEAR_WAIT_SECONDS = 5.0
+CLEAR_WAIT_SECONDS = 2.0
 
 _ROOTS = re.compile(r"roots-v(\d+)", re.ASCII)
 
@@ -77,6 +77,8 @@ class Freed:
     n_facts: int
     n_roots: int
     size_bytes: int
+    problem: str | None = None
+    """Why not everything was removed."""
 
 
 class Store:
@@ -219,7 +221,7 @@ class Store:
         Facts belong to texts and not to roots: clearing a root leaves them.
         """
         if self._database is None or self._saves is None:
-            return Freed(0, 0, 0)
+            return Freed(0, 0, 0, self.problem)
         before = size_of(self.directory)
         if root is not None:
             saved = [found for found in [self._saves.find(root)] if found]
@@ -227,16 +229,18 @@ class Store:
             saved = self._saves.roots()
         for one in saved:
             remove(one.folder)
-        n_facts = 0
-        if root is None:
+        n_facts: int | None = 0
+        if root is None and before > 0:
             for path in self._other_versions():
                 remove(path)
-            if before > 0:
-                n_facts = self._database.write(
-                    entries.delete_all, 0, wait_seconds=CLEAR_WAIT_SECONDS
-                )
+            n_facts = self._database.write(
+                entries.delete_all, None, wait_seconds=CLEAR_WAIT_SECONDS
+            )
+            if n_facts is not None:
                 self._database.shrink()
-        return Freed(n_facts, len(saved), max(before - size_of(self.directory), 0))
+        size = max(before - size_of(self.directory), 0)
+        problem = self.problem if n_facts is None else None
+        return Freed(n_facts or 0, len(saved), size, problem)
 
     def evict(self) -> Freed:
         """Remove what nobody needs, and what was longest unused until the limit is kept.

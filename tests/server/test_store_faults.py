@@ -123,7 +123,9 @@ def assert_true_answers(store: Store) -> int:
     return len(found)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(damages=st.lists(DAMAGE, min_size=1, max_size=4, unique_by=lambda damage: damage.file))
 def test_damage_between_runs_costs_only_what_it_hit(
     template: Path, tmp_path: Path, damages: list[Damage]
