@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -62,7 +63,7 @@ class Saves:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._read_from: set[Path] = set()
+        self._in_use: set[Path] = set()
 
     def read(self, root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], bool]:
         """The named parts of a root's current save, all of one save, and whether it is damaged.
@@ -90,7 +91,7 @@ class Saves:
                 return {}, True
             except OSError:
                 return {}, False
-            self._read_from.add(save)
+            self._in_use.add(save)
             whole = {name: data for name, data in found.items() if data is not None}
             if len(whole) < len(found):
                 remove(save)
@@ -107,6 +108,7 @@ class Saves:
         current = self._current(folder)
         before = [] if current is None else _whole_parts(current, os.fspath(root))
         if current is not None and wanted == [part for part, _ in before]:
+            self._in_use.add(current)
             return False
         linkable = {part.digest: file for part, file in before}
         private.make_directory(self.directory)
@@ -141,9 +143,9 @@ class Saves:
         return self._saved(folder) if folder.exists() else None
 
     def stamp(self, now: float, granularity_seconds: float) -> None:
-        """Note that the saves read since the last call are in use; writes nothing if that is known."""
-        while self._read_from:
-            manifest = self._read_from.pop() / _MANIFEST
+        """Note the last use of the saves that were used since the last call, unless it is known."""
+        while self._in_use:
+            manifest = self._in_use.pop() / _MANIFEST
             try:
                 if abs(now - manifest.stat().st_mtime) > granularity_seconds:
                     os.utime(manifest, (now, now))
@@ -247,13 +249,15 @@ def _whole_parts(save: Path, root: str) -> list[tuple[_Part, Path]]:
 
 def _linked(source: Path, target: Path) -> bool:
     try:
-        os.link(source, target, follow_symlinks=False)
-    except (OSError, NotImplementedError):
+        os.link(source, target)
+    except OSError:
         return False  # No links here (FAT), or too many of them.
     return True
 
 
 def _read(file: Path, limit: int) -> bytes:
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise ValueError("no file")
     # Unbuffered, and so in one piece: parts have up to hundreds of megabytes.
     with os.fdopen(os.open(file, READING | NO_FOLLOW), "rb", buffering=0) as stream:
         return stream.read(limit)

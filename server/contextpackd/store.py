@@ -268,15 +268,15 @@ class Store:
         while excess > 0:
             oldest_root = roots[0].used if roots else float("inf")
             delete = partial(entries.delete_oldest, than=oldest_root, most_bytes=excess)
-            n, size = self._database.write(delete, (0, 0))
+            n, freed = self._database.write(delete, (0, 0))
             if n == 0 and roots:
-                size = roots[0].size_bytes
+                freed = roots[0].size_bytes
                 remove(roots.pop(0).folder)
                 n_roots += 1
             elif n == 0:
                 break
             n_facts += n
-            excess -= size
+            excess -= freed
         if n_facts:
             self._database.shrink()
         return Freed(n_facts, n_roots, max(before - size_of(self.directory), 0))
