@@ -156,11 +156,23 @@ def secret_rule(path: str) -> str | None:
     path = path.lower()
     directory, slash, name = path.rpartition("/")
     # Affixes leave the extension of code as it is: most files need no second look.
-    for original in (name,) if _ABOUT.fullmatch(name) else _originals(name):
+    is_about = _ABOUT.fullmatch(name) is not None
+    if is_about and not is_telling_directory(directory + slash):
+        return None
+    for original in (name,) if is_about else _originals(name):
         group = _group(directory + slash, original)
         if group:
             return f"{group.rule}: {name if group.name else path}"
     return None
+
+
+def is_telling_directory(directory: str) -> bool:
+    """Whether files may be secret for the directory that they are in, ending with `/`.
+
+    In all others, `secret_rule` is the same for equal names. True for more than those that have
+    such files: what tells is a hidden directory, and what lies at the top.
+    """
+    return not directory or directory.startswith(".") or "/." in directory
 
 
 def is_secret_name(path: str) -> bool:

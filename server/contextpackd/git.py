@@ -51,6 +51,7 @@ _KEPT_VARIABLES = frozenset(
         "GIT_TEST_ASSUME_DIFFERENT_OWNER",
     )
 )  # fmt: skip
+_SETTINGS_OF_RULES = ("core.", "safe.", "extensions.", "include")
 _SUBMODULE_MODE = b"160000"
 
 
@@ -74,6 +75,17 @@ class Rule:
     def is_ignoring(self) -> bool:
         """Whether it ignores the path, rather than keeping it in."""
         return not self.pattern.startswith("!")
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Where git's configuration comes from, and what of it has a say in what is ignored."""
+
+    files: tuple[Path, ...]
+    excludes: Path | None
+    """`core.excludesFile`, if it is set."""
+    settings: tuple[str, ...]
+    """Keys and values that decide whether git answers for a folder, and how names compare."""
 
 
 def toplevel(folder: Path) -> Path:
@@ -119,6 +131,29 @@ def rules(folder: Path, paths: Sequence[str]) -> tuple[Rule | None, ...]:
         Rule(source, int(line), pattern) if source else None
         for source, line, pattern in zip(fields[::4], fields[1::4], fields[2::4], strict=True)
     )
+
+
+def configuration(folder: Path) -> Configuration:
+    """What git's configuration says of the repository around a folder. Raises `GitUnavailable`.
+
+    In a folder of no repository it is the user's and the system's.
+    """
+    # 128 is for a file that is not there or that git may not trust: what it says does not count.
+    output = _output(folder, "config", "--list", "--show-origin", "-z", codes=(0, 1, 128))
+    fields = [os.fsdecode(field) for field in output.split(b"\0")]
+    files: dict[Path, None] = {}
+    settings: list[str] = []
+    excludes = None
+    for origin, setting in zip(fields[:-1:2], fields[1::2], strict=False):
+        if origin.startswith("file:"):
+            files[folder / origin.removeprefix("file:").strip('"')] = None
+        key, _, value = setting.partition("\n")
+        if key == "core.excludesfile":
+            excludes = value or None
+        if key.startswith(_SETTINGS_OF_RULES):
+            settings.append(setting)
+    path = None if excludes is None else folder / os.path.expanduser(excludes)  # noqa: PTH111
+    return Configuration(tuple(files), path, tuple(settings))
 
 
 def global_excludes() -> Path | None:
