@@ -52,7 +52,7 @@ _KEPT_VARIABLES = frozenset(
     )
 )  # fmt: skip
 _SETTINGS_OF_RULES = ("core.", "safe.", "extensions.", "include")
-_SUBMODULE_MODE = b"160000"
+_SUBMODULE_MODE = "160000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ def tracked(folder: Path) -> Tracked:
 
     Raises `GitUnavailable`. Reads the index only, so files deleted from disk are listed.
     """
-    files: list[str] = []
-    submodules: list[str] = []
-    for record in _output(folder, "ls-files", "--cached", "--stage", "-z").split(b"\0")[:-1]:
-        about, _, path = record.partition(b"\t")
-        is_submodule = about.startswith(_SUBMODULE_MODE)
-        (submodules if is_submodule else files).append(os.fsdecode(path))
-    return Tracked(frozenset(files), frozenset(submodules))
+    output = os.fsdecode(_output(folder, "ls-files", "--cached", "--stage", "-z"))
+    records = output.split("\0")[:-1]
+    # Mode, digest and stage are as long in all of them.
+    start = output.find("\t") + 1
+    files = {record[start:] for record in records}
+    submodules = {record[start:] for record in records if record.startswith(_SUBMODULE_MODE)}
+    return Tracked(frozenset(files - submodules), frozenset(submodules))
 
 
 def rules(folder: Path, paths: Sequence[str]) -> tuple[Rule | None, ...]:

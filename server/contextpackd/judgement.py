@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from contextpack.model import Reason, Skip
-from contextpack.secrets import is_telling_directory, secret_rule
+from contextpack.secrets import is_about_name, is_telling_directory, secret_rule
 from contextpack.text import display_path
 from contextpackd import ignore
 from contextpackd.ignore import Glob, IgnoreFile, Verdict
@@ -80,6 +80,7 @@ class Judge:
         self._include = tuple(ignore.glob(text) for text in options.include)
         self._exclude = tuple(ignore.glob(text) for text in options.exclude)
         self._secret_names: dict[str, str | None] = {}
+        self._about: dict[str, bool] = {}
 
     def has_globs(self) -> bool:
         """Whether any option has to be asked about every name."""
@@ -110,6 +111,11 @@ class Judge:
         if folder.own_files:
             own = ignore.verdict(folder.own_files, path, is_directory=is_directory)
         return Entry(folder, name, path, is_directory, is_included, own)
+
+    def is_plain(self, folder: Folder) -> bool:
+        """Whether tracked files in a directory are looked at unless their names are secret."""
+        is_judged = self._include or self._exclude or folder.own_files or folder.is_silent
+        return not is_judged and not is_telling_directory(folder.path)
 
     def directory(
         self, entry: Entry, verdict: Verdict | None
@@ -172,18 +178,29 @@ class Judge:
             return False
         return entry.is_included or any(glob.reaches(entry.path) for glob in self._include)
 
+    def secret_name(self, name: str) -> str | None:
+        """Which kind of credential a file holds by its name, in a directory that tells nothing.
+
+        `secret_rule` is the name's there, which many directories share: it is remembered.
+        """
+        extension = name[name.rfind(".") + 1 :]
+        is_about = self._about.get(extension)
+        if is_about is None:
+            is_about = self._about[extension] = is_about_name(f".{extension}")
+        if is_about and "\n" not in name:
+            return None
+        if name in self._secret_names:
+            return self._secret_names[name]
+        if len(self._secret_names) >= _MAX_KNOWN_NAMES:
+            self._secret_names.clear()
+            self._about.clear()
+        rule = self._secret_names[name] = secret_rule("_/" + name)
+        return rule
+
     def _secret(self, directory: str, name: str) -> str | None:
         if is_telling_directory(directory):
             return secret_rule(directory + name)
-        try:
-            return self._secret_names[name]
-        except KeyError:
-            pass
-        # In a directory that tells nothing the rule is the name's, which many directories share.
-        if len(self._secret_names) >= _MAX_KNOWN_NAMES:
-            self._secret_names.clear()
-        rule = self._secret_names[name] = secret_rule(directory + name)
-        return rule
+        return self.secret_name(name)
 
 
 def _match(

@@ -117,8 +117,8 @@ def nested_scope(root: Path, path: str) -> Scope | None:
 def directories_of(paths: Iterable[str]) -> frozenset[str]:
     """Every directory that some path is below of."""
     directories: set[str] = set()
-    for path in paths:
-        parent = path.rpartition("/")[0]
+    for direct in {path.rpartition("/")[0] for path in paths}:
+        parent = direct
         while parent and parent not in directories:
             directories.add(parent)
             parent = parent.rpartition("/")[0]

@@ -153,8 +153,10 @@ class Survey:
     # Updates.
 
     def sweep(self) -> Moves:
-        """Look at everything. Raises `RootProblem` if the root itself cannot be listed."""
-        self._walk.begin()
+        """Look at everything. Raises `RootProblem` if the root itself cannot be listed.
+
+        What was found out before it was raised is told by the next update.
+        """
         if self._walk.base is None:
             self._walk.start()
             return self._moves()
@@ -170,7 +172,6 @@ class Survey:
         """
         if self._walk.base is None:
             return self.sweep()
-        self._walk.begin()
         paths = sorted({self._relative(path) for path in touched})
         if self._is_input(paths) or any(
             one.has_left_git() for one in self._walk.repositories.values()
@@ -199,6 +200,8 @@ class Survey:
 
     def _moves(self) -> Moves:
         found, gone = [], []
+        if self._walk.is_first:
+            found = list(self._walk.candidates.values())
         for path, before in self._walk.before.items():
             now = self._walk.candidates.get(path)
             if now is None:
@@ -268,15 +271,18 @@ class Survey:
         self, candidates: Mapping[model.Path, Candidate], odd: Iterable[model.Path]
     ) -> None:
         """Look at files that passed the rules before, but for those that were looked at just now."""
-        lstat, prefix, before = os.lstat, self._walk.prefix, self._walk.before
-        known = [one for path, one in candidates.items() if path not in before]
-        changed = [path for path in odd if path not in self._walk.skips_before]
-        self._walk.n_looked += len(known)
+        walk, lstat, prefix = self._walk, os.lstat, self._walk.prefix
+        known: Iterable[Candidate] = candidates.values()
+        if walk.before:
+            known = [one for one in known if one.path not in walk.before]
+        changed: list[tuple[model.Path, os.stat_result | None]] = []
+        n_known = 0
         for one in known:
+            n_known += 1
             try:
                 status = lstat(prefix + one.path)
             except OSError:
-                changed.append(one.path)
+                changed.append((one.path, None))
                 continue
             if (
                 status.st_mtime_ns != one.mtime_ns
@@ -284,9 +290,11 @@ class Survey:
                 or status.st_size != one.size_bytes
                 or status.st_ino != one.inode
             ):
-                changed.append(one.path)
-        for path in changed:
-            self._walk.look(path)
+                changed.append((one.path, status))
+        walk.n_looked += n_known
+        changed += [(path, None) for path in odd if path not in walk.skips_before]
+        for path, status_now in changed:
+            walk.look(path, status_now)
 
     def _is_link(self, path: model.Path) -> bool:
         skip = self._walk.skips.get(path)
@@ -367,8 +375,12 @@ class Survey:
         if node.is_pruned:
             stale[node.path] = node
             return False
-        path = node.path + name
+        is_deeper, path = path != node.path + name, node.path + name
         was_directory = node.names.get(name)
+        is_git = name == ".git" and was_directory is not None
+        # What it holds is an input, or of no interest.
+        if is_git and (is_deeper or self._is_directory(path) is was_directory):
+            return True
         if was_directory and path + "/" not in self._walk.nodes and name != ".git":
             is_directory = self._is_directory(path)
             if is_directory:

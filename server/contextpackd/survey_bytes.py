@@ -129,6 +129,7 @@ def restore(walk: Walk, data: bytes) -> None:
         walk.repositories[inside] = Repository(scope, found_inputs, one.used_git)
         if scope is not None and not inside:
             walk.base = walk.base_of(scope)
+    walk.begin()
 
 
 def _digest(root: Path, options: Discovery, body: bytes) -> bytes:

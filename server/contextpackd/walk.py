@@ -129,16 +129,12 @@ class Walk:
         self.n_looked = self.n_listed = 0
         self.before: dict[model.Path, Candidate | None] = {}
         self.skips_before: dict[str, Skip | None] = {}
+        self.is_first = self.base is None
+        """Whether nothing stood before."""
         self.is_moved = False
         """Whether a name came or went."""
 
     # Outcomes.
-
-    def take(self, candidate: Candidate) -> None:
-        """Note a candidate."""
-        path = candidate.path
-        self.before.setdefault(path, self.candidates.get(path))
-        self.candidates[path] = candidate
 
     def leave_out(self, skip: Skip) -> None:
         """Note what is left out."""
@@ -267,7 +263,18 @@ class Walk:
             if name in found:
                 self.read_ignore_file(node, name)
         folder = self._folder(node, folder)
+        is_plain, tracked = self.judge.is_plain(folder), folder.scope.files
+        secret, path = self.judge.secret_name, folder.path
         for name, is_directory in found.items():
+            # Most files of most repositories: the same judgement, in a third of the time.
+            if (
+                is_plain
+                and not is_directory
+                and path + name in tracked
+                and secret(name) is None
+            ):
+                self.look(path + name)
+                continue
             self._judge_name(node, folder, name, is_directory, entries, folders)
 
     def listed(self, node: Node) -> dict[str, bool]:
@@ -421,11 +428,12 @@ class Walk:
                 if below is None or below.is_silent:
                     self.judge.match_below(path, node.matched)
 
-    def look(self, path: model.Path) -> None:
-        """Look at a file that passes the rules."""
-        self.n_looked += 1
+    def look(self, path: model.Path, status: os.stat_result | None = None) -> None:
+        """Look at a file that passes the rules, unless its `lstat` is known already."""
         try:
-            status = os.lstat(self.prefix + path)
+            if status is None:
+                self.n_looked += 1
+                status = os.lstat(self.prefix + path)
             found = files.looked(self.root, path, self.options.max_file_bytes, status)
         except (FileNotFoundError, NotADirectoryError):
             self.clear(path)
@@ -437,12 +445,14 @@ class Walk:
             if path in self.odd:
                 self.odd.remove(path)
                 self.clear(path)
-            self.take(found)
-        else:
-            if path in self.candidates:
-                self.clear(path)
-            self.odd.add(path)
-            self.leave_out(found)
+            if not self.is_first and path not in self.before:
+                self.before[path] = self.candidates.get(path)
+            self.candidates[path] = found
+            return
+        if path in self.candidates:
+            self.clear(path)
+        self.odd.add(path)
+        self.leave_out(found)
 
     def file(self, node: Node) -> str:
         """Where a directory is."""
