@@ -99,7 +99,7 @@ class Glob:
 
     def matches(self, path: bytes, *, is_directory: bool) -> bool:
         """Whether it names this very path."""
-        return _matches(self.pattern, path, path.rpartition(b"/")[2], is_directory=is_directory)
+        return is_match(self.pattern, path, path.rpartition(b"/")[2], is_directory=is_directory)
 
     def reaches(self, directory: str) -> bool:
         """Whether something below a directory could match."""
@@ -123,7 +123,7 @@ def glob(text: str) -> Glob:
     plain = text.removeprefix("./")
     raw = os.fsencode(plain)
     try:
-        pattern = _pattern(raw, 1)
+        pattern = pattern_of(raw, 1)
     except ValueError:
         pattern = Pattern(
             _NEVER,
@@ -145,7 +145,7 @@ def parsed(data: bytes, source: str, inside: str = "", above: str = "") -> Ignor
             continue
         is_negated = line.startswith(b"!")
         try:
-            pattern = _pattern(line[is_negated:], number, line)
+            pattern = pattern_of(line[is_negated:], number, line)
         except ValueError as error:
             problems.append(f"{source}:{number}: {error}")
         else:
@@ -166,7 +166,7 @@ def verdict(files: Iterable[IgnoreFile], path: str, *, is_directory: bool) -> Ve
     for file in files:
         tail = file.above + raw[len(file.inside) :]
         for pattern in file.patterns:
-            if _matches(pattern, tail, name, is_directory=is_directory):
+            if is_match(pattern, tail, name, is_directory=is_directory):
                 rule = shown_rule(file.source, pattern.line, pattern.text)
                 return Verdict(not pattern.is_negated, rule)
     return None
@@ -289,7 +289,8 @@ def _global_excludes() -> Path | None:
     return (Path(config) if config else Path.home() / ".config") / "git" / "ignore"
 
 
-def _matches(pattern: Pattern, path: bytes, name: bytes, *, is_directory: bool) -> bool:
+def is_match(pattern: Pattern, path: bytes, name: bytes, *, is_directory: bool) -> bool:
+    """Whether a pattern matches a path, relative to its file's directory, with this last part."""
     if pattern.is_for_directories and not is_directory:
         return False
     subject = name if pattern.is_for_names else path
@@ -309,7 +310,7 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return line if end is None else line[:end]
 
 
-def _pattern(body: bytes, number: int, text: bytes | None = None) -> Pattern:
+def pattern_of(body: bytes, number: int, text: bytes | None = None) -> Pattern:
     """The pattern of a line without its `!`. Raises `ValueError` if it can match nothing."""
     shown = os.fsdecode(body if text is None else text)
     is_negated = text is not None and text.startswith(b"!")

@@ -26,7 +26,7 @@ ABSENT: Mark = (0, 0, 0, 0)
 DOUBTED: Mark = (-1, 0, 0, 0)
 """The mark of what was young: it equals no other."""
 
-RULE_FILES = (".gitignore", ".contextpackignore")
+RULE_FILES = (".gitignore", ".contextpackignore", ".gitattributes")
 
 
 @dataclass(slots=True)

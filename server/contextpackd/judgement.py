@@ -2,7 +2,7 @@
 
 The order: an `exclude` glob, a secret's name, `.contextpackignore`, git's index (tracked files are
 never ignored), git's ignore rules, directories that no project means (`node_modules`), `include`
-globs (which bring ignored files back). What passes is looked at, see `files.looked`.
+globs (which bring ignored files back), attributes that mark it as generated. What passes is looked at, see `files.looked`.
 
 What git's rules say is asked for many names at once, so a name is judged in two steps: `entry`
 before git is asked, `file` or `directory` after.
@@ -16,7 +16,8 @@ import msgspec
 from contextpack.model import Reason, Skip
 from contextpack.secrets import is_about_name, is_telling_directory, secret_rule
 from contextpack.text import display_path
-from contextpackd import ignore
+from contextpackd import attributes, ignore
+from contextpackd.attributes import AttributeFile
 from contextpackd.ignore import Glob, IgnoreFile, Verdict
 from contextpackd.listing import Discovery
 from contextpackd.scope import Question, Scope
@@ -51,6 +52,9 @@ class Folder:
     """Whether an `include` glob names it or a parent."""
     is_silent: bool = False
     """Whether only what `include` globs name is of interest: the rest has its entry already."""
+
+    attributes: tuple[AttributeFile, ...] = ()
+    """Attribute files that mark something, from here upwards."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -114,7 +118,8 @@ class Judge:
 
     def is_plain(self, folder: Folder) -> bool:
         """Whether tracked files in a directory are looked at unless their names are secret."""
-        is_judged = self._include or self._exclude or folder.own_files or folder.is_silent
+        has_globs = bool(self._include or self._exclude)
+        is_judged = has_globs or bool(folder.own_files or folder.attributes or folder.is_silent)
         return not is_judged and not is_telling_directory(folder.path)
 
     def directory(
@@ -134,6 +139,7 @@ class Judge:
             None if entry.path in scope.submodules else rule,
             entry.is_included,
             folder.is_silent,
+            folder.attributes,
         )
         if folder.is_silent:
             return None, below if self._is_looked_into(entry) else None
@@ -154,6 +160,8 @@ class Judge:
                 return _audible(folder, Skip(path, Reason.IGNORED, rule)) or False
             if self._include:
                 return _audible(folder, Skip(path, Reason.NOT_INCLUDED, None)) or False
+        if folder.attributes and (marked := attributes.rule(folder.attributes, path)):
+            return Skip(path, Reason.GENERATED, marked)
         return True
 
     def is_named(self, path: str) -> bool:

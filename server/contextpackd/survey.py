@@ -33,8 +33,9 @@ from contextpack.model import Reason, Skip
 from contextpackd import files, inputs, survey_bytes
 from contextpackd.inputs import DOUBTED, Inputs
 from contextpackd.listing import Candidate, Discovery, Listing, Notice, NoticeKind
+from contextpackd.nodes import Node, Repository, Round
 from contextpackd.scope import nested_scope, root_scope
-from contextpackd.walk import TELLING, Node, Repository, Round, Walk, parent_of
+from contextpackd.walk import TELLING, Walk, parent_of
 
 _FOLDS_CASE = sys.platform in ("darwin", "win32")
 

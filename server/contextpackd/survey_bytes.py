@@ -16,8 +16,9 @@ import msgspec
 from contextpack.model import Reason, Skip
 from contextpackd.inputs import Inputs, Mark
 from contextpackd.listing import Candidate, Discovery
+from contextpackd.nodes import Node, Repository
 from contextpackd.scope import Scope, directories_of
-from contextpackd.walk import Node, Repository, Walk
+from contextpackd.walk import Walk
 
 VERSION = (
     1  # Of this format and of the rules: any change in how a name is judged is another one.

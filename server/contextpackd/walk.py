@@ -16,93 +16,25 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from contextpack import model
 from contextpack.model import Reason, Skip
 from contextpack.text import display_path
-from contextpackd import files, ignore, inputs
+from contextpackd import attributes, files, ignore, inputs
 from contextpackd.errors import RootProblem
-from contextpackd.inputs import DOUBTED, YOUNG_NS, Inputs, Mark
+from contextpackd.inputs import DOUBTED, YOUNG_NS, Inputs
 from contextpackd.judgement import Entry, Folder, Judge
 from contextpackd.listing import Candidate, Discovery
+from contextpackd.nodes import Node, Repository, Round
 from contextpackd.scope import Scope, nested_scope, root_scope
 
 OWN_IGNORE_FILE = ".contextpackignore"
-_IGNORE_FILES = (".gitignore", OWN_IGNORE_FILE)
+_RULE_FILES = (".gitignore", OWN_IGNORE_FILE, attributes.FILE)
 _VENV_FILE = "pyvenv.cfg"  # Every virtual environment has it, whatever its name is.
-TELLING = (".git", *_IGNORE_FILES, _VENV_FILE)
+TELLING = (".git", *_RULE_FILES, _VENV_FILE)
 """Names that say something of the directory that they stand in."""
-
-
-@dataclass(slots=True)
-class Node:
-    """A visited directory."""
-
-    path: str
-    ignored_by: str | None
-    is_included: bool
-    is_silent: bool
-    mark: tuple[int, int, int] = DOUBTED[:3]
-    """Its `mtime_ns`, `ctime_ns` and inode."""
-    ignores: dict[str, tuple[Mark, bytes | None]] = field(default_factory=dict)
-    """Its ignore files: their marks, and what they say."""
-    matched: set[str] = field(default_factory=set)
-    """Globs of the options that match something in it."""
-    is_pruned: bool = False
-    """Whether something in it says that it is not to be looked into."""
-    folder: Folder | None = None
-    """The rules that hold in it, once they are needed."""
-    unpacked: dict[str, bool] | None = None
-    packed: bytes = b""
-    """Its names as they were saved, until they are needed."""
-
-    @property
-    def names(self) -> dict[str, bool]:
-        """Everything in it, and whether that is a directory."""
-        if self.unpacked is None:
-            names = os.fsdecode(self.packed).split("\0") if self.packed else ()
-            self.unpacked = {name.removesuffix("/"): name.endswith("/") for name in names}
-            self.packed = b""
-        return self.unpacked
-
-    def repacked(self) -> bytes:
-        """Its names to be saved."""
-        if self.unpacked is None:
-            return self.packed
-        names = (
-            f"{name}/" if is_directory else name for name, is_directory in self.names.items()
-        )
-        return os.fsencode("\0".join(names))
-
-
-@dataclass(slots=True)
-class Repository:
-    """A directory with a `.git`, or the root."""
-
-    scope: Scope | None
-    """None where the rules around it hold, since it is none or a second copy."""
-    inputs: Inputs
-    used_git: bool
-    """Whether git answered at first."""
-
-    def has_left_git(self) -> bool:
-        """Whether git failed in the middle of a walk."""
-        return self.scope is not None and self.used_git and not self.scope.uses_git
-
-
-@dataclass(slots=True)
-class Round:
-    """What has to be judged again."""
-
-    walks: set[str] = field(default_factory=set)
-    names: dict[str, dict[str, bool]] = field(default_factory=dict)
-    """Names by directory, each with whether it is a directory."""
-
-    def add(self, node: Node, name: str, *, is_directory: bool) -> None:
-        """Note a name to be judged."""
-        self.names.setdefault(node.path, {})[name] = is_directory
 
 
 class Walk:
@@ -191,7 +123,8 @@ class Walk:
         """The root with the rules that hold around it."""
         above = ignore.loaded_above(self.root, scope.top, ".gitignore")
         own_above = ignore.loaded_above(self.root, scope.top, OWN_IGNORE_FILE)
-        return Folder("", scope, above, own_above)
+        marking = attributes.loaded_above(self.root, scope.top)
+        return Folder("", scope, above, own_above, attributes=marking)
 
     def walk(self, entries: list[Entry], folders: list[Folder]) -> None:
         """Settle what waits for git, then visit the directories, level by level."""
@@ -260,7 +193,7 @@ class Walk:
             if not folder.is_silent:
                 self.leave_out(skip)
             return
-        for name in _IGNORE_FILES:
+        for name in _RULE_FILES:
             if name in found:
                 self.read_ignore_file(node, name)
         folder = self._folder(node, folder)
@@ -363,6 +296,7 @@ class Walk:
             node.ignored_by,
             node.is_included,
             node.is_silent,
+            parent.attributes,
         )
 
     def _folder(self, node: Node, given: Folder | None = None) -> Folder:
@@ -372,12 +306,16 @@ class Walk:
         folder = given or self._given(node)
         repository = self.repositories.get(node.path)
         if node.path and repository and repository.scope:
-            folder = replace(folder, scope=repository.scope, ignore_files=())
+            folder = replace(folder, scope=repository.scope, ignore_files=(), attributes=())
         problems: list[str] = []
         for name, (_, data) in node.ignores.items():
             if data is None:
                 if name == ".gitignore" and folder.scope.uses_git:
                     self._leave_git_at_special(node, folder.scope)
+                continue
+            if name == attributes.FILE:
+                if file := attributes.loaded(data, node.path):
+                    folder = replace(folder, attributes=(file, *folder.attributes))
                 continue
             loaded = ignore.parsed(data, display_path(node.path + name), node.path)
             problems.extend(loaded.problems)

@@ -92,6 +92,15 @@ class Changes(RuleBasedStateMachine):
 
     @rule(
         folder=folders,
+        text=st.sampled_from(
+            ("*.ts linguist-generated\n", "gen.ts -linguist-generated\n", "* text\n")
+        ),
+    )
+    def write_attributes(self, folder: str, text: str) -> None:
+        self.write(folder + ".gitattributes", text)
+
+    @rule(
+        folder=folders,
         name=st.sampled_from((".gitignore", ".contextpackignore")),
         text=st.sampled_from(RULES),
     )
