@@ -96,19 +96,21 @@ def marked(files: Iterable[str], now_ns: int) -> dict[str, Mark]:
 
 def mark_of(file: str, now_ns: int) -> Mark:
     """The mark of a file, doubted if it is young."""
-    mark = _mark(file)
-    return DOUBTED if now_ns - max(mark[1], mark[2]) < YOUNG_NS and mark[1] else mark
+    return believed(_mark(file), now_ns)
 
 
-def link_mark_of(file: str, now_ns: int) -> Mark:
-    """The mark of what is at a path, be it a link; doubted if it is young."""
+def link_mark_of(file: str) -> Mark:
+    """The mark of what is at a path, be it a link."""
     try:
         status = os.lstat(file)
     except OSError:
         return ABSENT
-    if now_ns - max(status.st_mtime_ns, status.st_ctime_ns) < YOUNG_NS and now_ns:
-        return DOUBTED
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def believed(mark: Mark, now_ns: int) -> Mark:
+    """A mark, doubted if the file was young when it was taken."""
+    return DOUBTED if now_ns - max(mark[1], mark[2]) < YOUNG_NS and mark[1] else mark
 
 
 def is_changed(marks: Mapping[str, Mark]) -> bool:

@@ -1,14 +1,5 @@
 """What is below a root, kept true at the cost of what changed.
 
-Rules of this file:
-
-- A walk visits every directory that is not pruned. Git, where it can, says what is tracked and
-  which rule ignores the rest; where it cannot, `ignore` does, and a notice says so.
-- No path leaves the root: links are never followed.
-- What is left out is an entry with its reason, a pruned directory one entry that ends with `/`.
-  `.git` is no entry at all.
-- One bad file or directory costs that entry.
-
 *How it works.* Each visited directory is a node: its names, its stat when it was listed, its
 ignore files. A sweep takes the stat of every node and every file; only a directory whose stat is
 another one is listed again, and only names that are new are judged. What decides on more than a
@@ -194,6 +185,11 @@ class Survey:
             },
             self._walk.odd.intersection(known),
         )
+        # What was a file may have gone, or be a directory now.
+        again = Round()
+        for path in self._walk.odd.intersection(known):
+            self._touch(path, again, {}, set())
+        self._walk.run(again)
         if self._walk.is_moved or is_link_moved:
             links = [path for path in self._walk.odd if self._is_link(path)]
             self._look_at_files({}, links)
@@ -262,7 +258,7 @@ class Survey:
     def _check_ignore_files(self, node: Node, again: Round) -> None:
         for name, (mark, data) in list(node.ignores.items()):
             self._walk.n_looked += 1
-            if inputs.link_mark_of(self._walk.prefix + node.path + name, 0) != mark:
+            if inputs.link_mark_of(self._walk.prefix + node.path + name) != mark:
                 self._walk.read_ignore_file(node, name)
                 is_special = data is None and name == ".gitignore"
                 if node.ignores[name][1] != data or is_special:
@@ -382,27 +378,21 @@ class Survey:
         # What it holds is an input, or of no interest.
         if is_git and (is_deeper or self._is_directory(path) is was_directory):
             return True
-        if was_directory and path + "/" not in self._walk.nodes and name != ".git":
-            is_directory = self._is_directory(path)
-            if is_directory:
-                return False
-        elif (
-            was_directory is False
-            and path not in self._walk.candidates
-            and path not in self._walk.odd
-        ):
-            is_directory = self._is_directory(path)
-            if is_directory is False and name not in TELLING:
-                return False
-        elif was_directory is False and name not in TELLING:
+        is_telling = name in TELLING or _FOLDS_CASE
+        if was_directory is False and path in self._walk.candidates and not is_telling:
             known.add(path)
             return True
-        else:
-            is_directory = self._is_directory(path)
-        if name in TELLING or _FOLDS_CASE:
+        is_directory = self._is_directory(path)
+        if is_directory and was_directory and path + "/" not in self._walk.nodes:
+            return False
+        if was_directory is is_directory is False:
+            if path in self._walk.candidates or path in self._walk.odd:
+                known.add(path)
+            elif not is_telling:
+                return False
+        if is_telling:
             stale[node.path] = node
             node.mark = DOUBTED[:3]
-            known.add(path)
         elif is_directory is None:
             if was_directory is not None:
                 self._walk.forget(node, name)

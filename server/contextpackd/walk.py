@@ -278,7 +278,7 @@ class Walk:
     def read_ignore_file(self, node: Node, name: str) -> None:
         """Read one of a directory's ignore files, marking it first."""
         file = self.prefix + node.path + name
-        mark = inputs.link_mark_of(file, self.now_ns())
+        mark = inputs.believed(inputs.link_mark_of(file), self.now_ns())
         data = ignore.small_content(Path(file), files.NO_FOLLOW)
         node.ignores[name] = (mark, data)
 
