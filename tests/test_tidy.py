@@ -40,6 +40,7 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
+    "ctypes": {"grammars.py", "inotify.py"},
     "subprocess": {"git.py", "drawing.py"},
 }
 BLANKET_EXCEPT = {"cli.py", "batch.py"}
