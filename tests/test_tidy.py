@@ -41,9 +41,9 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
-    "subprocess": {"git.py", "drawing.py"},
+    "subprocess": {"git.py", "drawing.py", "child.py"},
 }
-BLANKET_EXCEPT = {"cli.py", "batch.py"}
+BLANKET_EXCEPT = {"cli.py", "batch.py", "worker.py"}
 MAX_LINES = 500
 
 
