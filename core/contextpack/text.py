@@ -36,6 +36,10 @@ class Lines:
 
 def split_lines(text: str) -> list[str]:
     """The lines of a text, each with its ending, so that joining them gives the text back."""
+    if "\r" not in text:  # Several times as fast as the expression.
+        *lines, rest = text.split("\n")
+        lines = [line + "\n" for line in lines]
+        return [*lines, rest] if rest else lines
     return _LINE.findall(text)
 
 

@@ -94,21 +94,16 @@ class Kit:
 def kit(compiled: Mapping[str, Grammar] | None = None) -> Kit:
     """A kit with a memory for words of its own. The tokenizer is loaded by the first count."""
     found = grammars() if compiled is None else compiled
-    return Kit(found, counter(profile_of(INDEX_MODEL)), _Words().split)
+    return Kit(found, counter(profile_of(INDEX_MODEL)), _Words().__getitem__)
 
 
-class _Words:
-    """What words split into, remembered."""
+class _Words(dict[str, tuple[str, ...]]):
+    """What words split into, remembered. Looking one up calls no Python, which counts."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, ...]] = {}
-
-    def split(self, word: str) -> tuple[str, ...]:
-        found = self._known.get(word)
-        if found is None:
-            if len(self._known) >= MAX_KNOWN_WORDS:
-                self._known.clear()
-            found = self._known[word] = terms(word)
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= MAX_KNOWN_WORDS:
+            self.clear()
+        found = self[word] = tuple(map(sys.intern, terms(word)))
         return found
 
 
