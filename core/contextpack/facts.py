@@ -71,14 +71,18 @@ def _term_counts(
     body: list[int] = []
     defined: list[int] = []
     for in_text, in_name in zip(in_texts, in_names, strict=True):
-        here = {**dict.fromkeys(in_name, 0), **in_text} if in_name else in_text
+        if in_name:
+            here = {**dict.fromkeys(in_name, 0), **in_text}
+            defined += map(in_name.get, here, repeat(0))
+        else:
+            here = in_text
+            defined += repeat(0, len(here))
         n_found.append(len(here))
         found += map(place_of, here)
         body += here.values()
-        defined += map(in_name.get, here, repeat(0))
-    chunks = np.repeat(np.arange(len(texts)), n_found)
+    chunks = np.arange(len(texts)).repeat(n_found)
     places = _numbers(found)
-    order = np.argsort(chunks * len(vocabulary) + places)
+    order = (chunks * len(vocabulary) + places).argsort()
     return TermCounts(
         vocabulary="\n".join(vocabulary),
         chunks=chunks.astype("<u4").tobytes(),

@@ -13,6 +13,7 @@ from contextpack import codec
 from contextpackd import worker
 from contextpackd.worker import LENGTH_BYTES, Result, Task
 
+MODULE = worker.__name__  # What a process runs; benchmarks compare it with less work.
 TASK_BYTES = 512  # What a file costs beside its bytes, so that empty ones are bounded, too.
 PIPE_BYTES = 1 << 19  # So that neither side waits for the other's turn.
 READ_BYTES = 1 << 18
@@ -32,7 +33,7 @@ class Child:
                 "-P",
                 *_flags(),
                 "-m",
-                "contextpackd.worker",
+                MODULE,
                 str(deadline_seconds),
             ],
             stdin=subprocess.PIPE,
@@ -49,8 +50,8 @@ class Child:
         for descriptor in (self.input, self.output):
             os.set_blocking(descriptor, False)
             _widen(descriptor)
-        self.sent: deque[int] = deque()
-        self.n_bytes_of: dict[int, int] = {}
+        self.sent: deque[tuple[int, int]] = deque()
+        """The tasks that it has not answered, each with its bytes. One may stand here twice."""
         self.n_bytes = 0
         self.unwritten = bytearray()
         self.unread = bytearray()
@@ -64,9 +65,9 @@ class Child:
         if not self.sent and self.is_ready:
             self.since = time.monotonic()
         for number, _, _, data in tasks:
-            self.sent.append(number)
-            self.n_bytes_of[number] = len(data) + TASK_BYTES
-            self.n_bytes += len(data) + TASK_BYTES
+            n_bytes = len(data) + TASK_BYTES
+            self.sent.append((number, n_bytes))
+            self.n_bytes += n_bytes
         self.unwritten += worker.frame(tasks)
         self.write()
 
@@ -104,9 +105,9 @@ class Child:
             self.since = time.monotonic()
         del self.unread[:place]
         for number, *_ in results:
-            first = self.sent.popleft()
+            first, n_bytes = self.sent.popleft()
             assert first == number, "workers answer in order"
-            self.n_bytes -= self.n_bytes_of.pop(number)
+            self.n_bytes -= n_bytes
         if results:
             self.is_stalled = False
         return results, is_alive

@@ -22,6 +22,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from types import TracebackType
 
 from contextpack.model import Reason
@@ -282,11 +283,12 @@ class _Run:
             and not all(other.is_stalled for other in others)
         ):
             child.is_stalled = True
-            self._take_back(child, list(child.sent)[1:])
+            self._take_back(child, n_begun=1)
         return []
 
-    def _take_back(self, child: Child, numbers: list[int]) -> None:
-        """Let others have these tasks, unless others have them already."""
+    def _take_back(self, child: Child, n_begun: int) -> None:
+        """Let others have the tasks after those, unless others have them already."""
+        numbers = dict.fromkeys(number for number, _ in islice(child.sent, n_begun, None))
         held = [number for number in numbers if self.holders.get(number) is child]
         for number in held:
             del self.holders[number]
@@ -298,7 +300,7 @@ class _Run:
         found: list[Made] = []
         if child.is_ready:
             self.n_deaths += 1
-            number = child.sent[0] if child.sent else 0
+            number = child.sent[0][0] if child.sent else 0
             if number in self.jobs:
                 if is_overdue or code == -signal.SIGALRM:
                     rule = f"not read within {self.crew.deadline_seconds:g} seconds"
@@ -307,7 +309,7 @@ class _Run:
                     found.append(self._failed(number, Reason.CRASHED, _cause(code)))
                 else:
                     self.tried.add(number)
-        self._take_back(child, list(child.sent))
+        self._take_back(child, n_begun=0)
         return found
 
     def _failed(self, number: int, reason: Reason, rule: str) -> Made:

@@ -154,6 +154,17 @@ def test_a_file_without_end_is_too_slow_and_delays_nothing(
     )  # One is started when there is work again.
 
 
+def test_what_was_taken_back_may_come_to_the_same_worker_again(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every file is one that takes long, so that each is given back and sent again.
+    monkeypatch.setattr(pool_module, "STALL_SECONDS", 0.0)
+    jobs = small(300)
+    for _ in range(3):
+        assert len(by_id(pool.made(jobs, is_cancelled=never))) == len(jobs)
+    assert pool.n_started == 2
+
+
 def test_a_single_worker_goes_on_after_a_file_without_end() -> None:
     jobs = [job(0, *HANGING[0]), *small(20, 1)]
     with Pool(1, DEADLINE_SECONDS) as pool:
@@ -181,7 +192,7 @@ class Killer:
 
     def __call__(self) -> bool:
         for child in self.pool._crew.children:
-            n_bytes = child.n_bytes_of[child.sent[0]] - TASK_BYTES if child.sent else None
+            n_bytes = child.sent[0][1] - TASK_BYTES if child.sent else None
             if child.is_ready and n_bytes and n_bytes == (self.n_bytes or n_bytes):
                 self.n_kills += 1
                 child.process.kill()
