@@ -101,8 +101,8 @@ class _Compiled(Mapping[str, Grammar]):
         return sum(1 for _ in self)
 
     def _found(self, name: str) -> Grammar | None:
-        if name in self._sources:
-            return _own(name, self._sources[name])
+        if name in self._sources and (own := _own(name, self._sources[name])):
+            return own
         if name in self._symbols and self._library:
             return _further(name, self._symbols[name], self._library)
         return None

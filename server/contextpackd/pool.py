@@ -35,8 +35,9 @@ MAX_WORKERS = 8  # Each holds about 100 MB, most of it the tokenizer's vocabular
 
 # A question after a save must not wait for a process to start; more files are faster in several.
 INLINE_FILES = 8
-# Parsers can be superlinear: a larger text always goes where a deadline stands over it.
-INLINE_BYTES = 1 << 16
+# Parsers can be quadratic: 8 KB of `<!--` take Python's some seconds, 60 KB minutes. A larger text
+# always goes where a deadline stands over it.
+INLINE_BYTES = 1 << 13
 
 BATCH_BYTES = 1 << 15  # Of one frame, unless one file is larger: some ten files.
 # Ahead of each worker: a tenth of a second of its work, for which the caller may be busy.
@@ -55,9 +56,12 @@ FILES_PER_DEATH = 16
 _CAN_WAIT = os.name == "posix"
 
 
-def fits_inline(n_files: int, n_bytes_of_largest: int) -> bool:
-    """Whether so few files are better read by `Pool.inline` than sent to a worker."""
-    return n_files <= INLINE_FILES and n_bytes_of_largest <= INLINE_BYTES
+def fits_inline(n_files: int, largest_bytes: int) -> bool:
+    """Whether so few small files are better read by `Pool.inline` than wait for a worker to start.
+
+    A worker that runs already costs one or two milliseconds more than that.
+    """
+    return n_files <= INLINE_FILES and largest_bytes <= INLINE_BYTES
 
 
 class Pool:

@@ -330,9 +330,9 @@ def test_a_fault_of_ours_costs_one_file(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_few_small_files_are_not_worth_a_process() -> None:
-    assert fits_inline(8, 1 << 16)
+    assert fits_inline(8, 1 << 13)
     assert not fits_inline(9, 10)
-    assert not fits_inline(1, (1 << 16) + 1)
+    assert not fits_inline(1, (1 << 13) + 1)
 
 
 def test_the_recipe_is_the_same_in_every_process() -> None:
