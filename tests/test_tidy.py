@@ -26,7 +26,7 @@ LAYERS = [
     {"select", "allocate"},
     {"render", "plan"},
     {"shelf"},
-    {"ledger"},
+    {"ledger", "stable"},
     {"bundle"},
 ]
 PURE_STDLIB = {

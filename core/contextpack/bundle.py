@@ -5,18 +5,23 @@ the costs of their texts); then each is put on the shelf at its exact rendered c
 first and the others after them for as long as there is room; the rest of the room gets the
 start of the best that did not fit; at last the whole is rendered, counted, and given back from
 until it fits. The count of the rendered text is the only one that the budget believes.
+
+With a predecessor this is the fresh choice, towards which `stable` moves what stands.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
 from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
+from contextpack.rank import SCORE_DIGITS
 from contextpack.render import render
 from contextpack.request import Order, Request
 from contextpack.select import ScoredChunk, pack, u_shaped
 from contextpack.shelf import (
+    JOINED_TOKENS,
     Desk,
     Shelf,
     empty_shelf,
@@ -26,15 +31,21 @@ from contextpack.shelf import (
     without_last,
 )
 from contextpack.snapshot import Snapshot
+from contextpack.stable import (
+    NOTHING_STANDS,
+    Change,
+    Field,
+    Standing,
+    changes,
+    in_place,
+    successor,
+    total_score,
+)
 from contextpack.text import Lines, split_lines
 
 # What a range costs beyond its text: its numbers, the mark of the gap, its share of the path
 # line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
 RANGE_TOKENS = 8
-
-# Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
-# much less than alone. Larger ones are not tried: rendering and counting is the main work.
-JOINED_TOKENS = 16
 
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
@@ -75,6 +86,16 @@ class Pack:
     """How much better than the knapsack's choice the optimum could be; None without one."""
     unknown_words: tuple[str, ...]
     is_fallback: bool
+    revision: int
+    """1 without a predecessor; one more than the predecessor's when the text is another."""
+    changes: tuple[Change, ...]
+    """What is not as it stood in the predecessor; empty without one."""
+    score: float
+    """The sum of the scores of the candidates that stand in the text with all their lines."""
+    given_up: float
+    """By how much the score is below that of the pack without the predecessor; 0 or more."""
+    standing: Standing
+    """What a successor starts from."""
 
 
 def finish(
@@ -85,11 +106,12 @@ def finish(
     count: BatchCounter,
     limit: int,
     times: Mapping[Path, float] | None = None,
+    previous: Pack | None = None,
 ) -> Pack:
     """The pack of a plan. `limit` is how many tokens, by `count`, the text may have.
 
     `times` are seconds since the epoch for the chronological ordering; a file without one
-    stands last.
+    stands last. The pack follows `previous` as `stable` says.
     """
     request = plan.request
     desk = Desk(
@@ -106,17 +128,42 @@ def finish(
     if fits_frame:
         shelf = _forced(shelf, plan, snapshot, desk)
         shelf = _filled(shelf, plan, choice, desk)
-    shelf, text = _rendered(shelf, plan, times or {}, desk)
+    repeated = _repeated(plan, choice)
+    standing = previous.standing if previous else NOTHING_STANDS
+    field = Field(
+        candidates=plan.candidates,
+        order=choice.order,
+        tokens=choice.tokens,
+        twins={path: better for path, (better, _) in repeated.items()},
+        forced=frozenset(item.path for item in plan.forced),
+        digests=MappingProxyType(
+            {
+                path: snapshot.sources[path].digest
+                for path in (*texts, *standing.digests)
+                if path in snapshot.sources
+            }
+        ),
+    )
+    arrange = _arrangement(plan, times or {}, standing)
+    fresh, text = _rendered(shelf, arrange, desk)
+    shelf = fresh
+    if previous and fits_frame:
+        shelf, text = _rendered(successor(fresh, standing, field, desk), arrange, desk)
     account = Account(
         ranking=plan.ranking,
         shelf=shelf,
-        forced=frozenset(item.path for item in plan.forced),
+        forced=field.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
-        duplicates=_repeated(plan, choice),
+        duplicates=repeated,
         is_capped=plan.n_beyond > 0,
     )
-    shown = items(account, _ordered(shelf, plan, times or {}))
+    order = arrange(list(shelf.pieces))
+    shown = items(account, order)
     entries = ledger(account, snapshot, shown)
+    score = total_score(shelf, field)
+    revision = 1
+    if previous:
+        revision = previous.revision + (text != previous.text)
     return Pack(
         text=text,
         tokens=count(text) if text else 0,
@@ -127,6 +174,14 @@ def finish(
         optimality_gap=choice.optimality_gap,
         unknown_words=plan.ranking.unknown_words,
         is_fallback=plan.ranking.is_fallback,
+        revision=revision,
+        changes=changes(shelf, order, standing, field, desk.style) if previous else (),
+        score=score,
+        given_up=max(0.0, round(total_score(fresh, field) - score, SCORE_DIGITS)),
+        standing=Standing(
+            pieces=tuple(shelf.pieces[path] for path in order),
+            digests=MappingProxyType({path: field.digests[path] for path in order}),
+        ),
     )
 
 
@@ -235,12 +290,14 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
     return shelf
 
 
-def _rendered(
-    shelf: Shelf, plan: Plan, times: Mapping[Path, float], desk: Desk
-) -> tuple[Shelf, str]:
+Arrangement = Callable[[Sequence[Path]], list[Path]]
+"""Chosen files to their order in the text."""
+
+
+def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, str]:
     """The shelf and its text; whatever joined text costs beyond its parts is given back."""
     while shelf.pieces:
-        order = _ordered(shelf, plan, times)
+        order = arrange(list(shelf.pieces))
         text = render([shelf.pieces[path] for path in order], desk.style)
         if desk.count(text) <= desk.limit:
             return shelf, text
@@ -248,21 +305,27 @@ def _rendered(
     return shelf, ""
 
 
-def _ordered(shelf: Shelf, plan: Plan, times: Mapping[Path, float]) -> list[Path]:
-    """The chosen files in the order of the text: what the request named, then best first.
+def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) -> Arrangement:
+    """What the request named, then best first; and that in the request's ordering.
 
     Not in the order of choice: a large best hit is cut last, from what the others left.
     """
     forced = [item.path for item in plan.forced]
     ranked = [file.path for file in plan.ranking.files]
     place = {path: number for number, path in enumerate(dict.fromkeys([*forced, *ranked]))}
-    chosen = sorted(shelf.pieces, key=lambda path: place[path])
-    match plan.request.ordering:
-        case Order.NATURAL:
-            return chosen
-        case Order.U_SHAPED:
-            return u_shaped(chosen)
-        case Order.CHRONOLOGICAL:
-            return sorted(chosen, key=lambda path: (path not in times, times.get(path, 0.0)))
-        case Order.PATH:
-            return sorted(chosen)
+
+    def arranged(paths: Sequence[Path]) -> list[Path]:
+        chosen = sorted(paths, key=lambda path: place[path])
+        match plan.request.ordering:
+            case Order.NATURAL | Order.STABLE:
+                return in_place(chosen, standing)
+            case Order.U_SHAPED:
+                return u_shaped(chosen)
+            case Order.CHRONOLOGICAL:
+                return sorted(
+                    chosen, key=lambda path: (path not in times, times.get(path, 0.0))
+                )
+            case Order.PATH:
+                return sorted(chosen)
+
+    return arranged

@@ -1,6 +1,6 @@
 """What is worth reading for a request: more than fits, by the counts that the index keeps."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from contextpack.model import Detail, Path
@@ -54,9 +54,16 @@ class Plan:
 
 
 def plan(
-    snapshot: Snapshot, request: Request, classic_scores: Mapping[Path, float] | None = None
+    snapshot: Snapshot,
+    request: Request,
+    classic_scores: Mapping[Path, float] | None = None,
+    standing: Collection[Path] = (),
 ) -> Plan:
-    """The plan for a request. The classic scorer reads texts, so its scores come from outside."""
+    """The plan for a request. The classic scorer reads texts, so its scores come from outside.
+
+    The files in `standing` are in a predecessor's bundle: however many are as good as they are,
+    they stay candidates for as long as their score is above the cut.
+    """
     if request.scorer is Scorer.CLASSIC:
         ranking = _classic_ranking(snapshot, classic_scores or {})
         found = [_whole(snapshot, file.path, file.score) for file in ranking.files]
@@ -71,6 +78,10 @@ def plan(
             break
         kept.append(candidate)
         tokens += candidate.tokens
+    if waiting := set(standing) - {candidate.path for candidate in kept}:
+        kept += [
+            candidate for candidate in found[len(kept) : limit] if candidate.path in waiting
+        ]
     return Plan(request, ranking, tuple(kept), _forced(request), max(0, len(found) - limit))
 
 

@@ -26,7 +26,9 @@ class Strategy(StrEnum):
 class Order(StrEnum):
     """In which order the chosen files stand in the text."""
 
-    NATURAL = "natural"  # Best first.
+    # Best first. With a predecessor as `stable`: a file that moves costs all that follows it.
+    NATURAL = "natural"
+    STABLE = "stable"  # As in the predecessor, then what is new, best first.
     U_SHAPED = "u-shaped"  # The best at both ends, against "lost in the middle".
     CHRONOLOGICAL = "chronological"  # Oldest change first.
     PATH = "path"

@@ -4,7 +4,7 @@ Every step renders the changed file's part and counts it: a cost is never added 
 stored counts. A shelf is a value; what does not fit leaves the old one standing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -31,6 +31,10 @@ MAX_JOINED_BLANKS = 3
 # A range that begins inside a definition shows its signature, so that a reader knows where it
 # stands. Longer signatures cost more than they say.
 MAX_SIGNATURE_LINES = 4
+
+# Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
+# much less than alone. Larger ones are not tried: rendering and counting is the main work.
+JOINED_TOKENS = 16
 
 # A cut of fewer tokens says nothing that its path line would not; where it is all that the
 # bundle has, a line or two are better than nothing.
@@ -75,13 +79,44 @@ def empty_shelf(desk: Desk) -> Shelf:
     return Shelf(MappingProxyType({}), MappingProxyType({}), 0, _frame((), desk))
 
 
+def shelf_of(pieces: Iterable[Piece], desk: Desk) -> Shelf:
+    """A shelf with these pieces, whether they fit or not."""
+    by_path = {piece.path: piece for piece in pieces}
+    rendered = [render_piece(piece, desk.style) for piece in by_path.values()]
+    costs = dict(zip(by_path, desk.count.count_many(rendered), strict=True))
+    return _shelf(by_path, costs, desk)
+
+
 def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | None:
     """The shelf with more lines of a file on it, or None when they do not fit."""
-    old = shelf.pieces.get(path)
+    piece = grown(shelf.pieces.get(path), path, [lines], desk)
+    return with_piece(shelf, piece, desk) if piece else None
+
+
+def grown(old: Piece | None, path: Path, more: Sequence[Lines], desk: Desk) -> Piece | None:
+    """A file's piece with more lines, and the signatures around them; None if all are blank."""
     chosen = [section.lines for section in old.sections if section.lines] if old else []
-    around = _signatures_around(lines, desk.symbols[path])
-    ranges = _tidied([*chosen, *around, lines], desk.texts[path])
-    return _with_piece(shelf, piece_of(path, ranges, desk), desk) if ranges else None
+    around = [span for lines in more for span in _signatures_around(lines, desk.symbols[path])]
+    ranges = _tidied([*chosen, *around, *more], desk.texts[path])
+    return piece_of(path, ranges, desk) if ranges else None
+
+
+def with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
+    """The shelf with this piece in the place of its file's, or None when it does not fit."""
+    return put(shelf, piece, desk.count(render_piece(piece, desk.style)), desk)
+
+
+def put(shelf: Shelf, piece: Piece, cost: int, desk: Desk) -> Shelf | None:
+    """The same for a piece whose rendered part is known to cost so much."""
+    frame = shelf.frame
+    if desk.style.tree and piece.path not in shelf.pieces:
+        frame = _frame((*shelf.pieces, piece.path), desk)
+    parts = shelf.parts - shelf.costs.get(piece.path, 0) + cost
+    if frame + parts > desk.limit:
+        return None
+    pieces = {**shelf.pieces, piece.path: piece}
+    costs = {**shelf.costs, piece.path: cost}
+    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), parts, frame)
 
 
 def with_outline(
@@ -89,7 +124,7 @@ def with_outline(
 ) -> Shelf | None:
     """The shelf with a file's signatures on it, or None when they do not fit."""
     piece = piece_of(path, merged(signatures), desk)
-    return _with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
+    return with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
 
 
 def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Shelf | None:
@@ -111,7 +146,7 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
         piece = piece_of(path, ranges, desk)
         if not chosen:
             piece = replace(piece, detail=Detail.TRUNCATED)
-        if (result := _with_piece(shelf, piece, desk)) is not None:
+        if (result := with_piece(shelf, piece, desk)) is not None:
             return result
         room -= max(1, room // 16)
     if shelf.pieces:
@@ -121,15 +156,14 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
 
 def without_last(shelf: Shelf, desk: Desk) -> Shelf:
     """The shelf without the file that was chosen last."""
-    last = list(shelf.pieces)[-1]
-    pieces = {path: piece for path, piece in shelf.pieces.items() if path != last}
-    costs = {path: cost for path, cost in shelf.costs.items() if path != last}
-    return Shelf(
-        MappingProxyType(pieces),
-        MappingProxyType(costs),
-        sum(costs.values()),
-        _frame(tuple(pieces), desk),
-    )
+    return without(shelf, list(shelf.pieces)[-1], desk)
+
+
+def without(shelf: Shelf, path: Path, desk: Desk) -> Shelf:
+    """The shelf without a file."""
+    pieces = {other: piece for other, piece in shelf.pieces.items() if other != path}
+    costs = {other: cost for other, cost in shelf.costs.items() if other != path}
+    return _shelf(pieces, costs, desk)
 
 
 def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
@@ -157,17 +191,13 @@ def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
     ]
 
 
-def _with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
-    cost = desk.count(render_piece(piece, desk.style))
-    frame = shelf.frame
-    if desk.style.tree and piece.path not in shelf.pieces:
-        frame = _frame((*shelf.pieces, piece.path), desk)
-    parts = shelf.parts - shelf.costs.get(piece.path, 0) + cost
-    if frame + parts > desk.limit:
-        return None
-    pieces = {**shelf.pieces, piece.path: piece}
-    costs = {**shelf.costs, piece.path: cost}
-    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), parts, frame)
+def _shelf(pieces: Mapping[Path, Piece], costs: Mapping[Path, int], desk: Desk) -> Shelf:
+    return Shelf(
+        MappingProxyType(dict(pieces)),
+        MappingProxyType(dict(costs)),
+        sum(costs.values()),
+        _frame(tuple(pieces), desk),
+    )
 
 
 def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
@@ -246,7 +276,7 @@ def _with_part_of_line(
         if not text.strip():
             return None
         piece = _cut_piece(path, (Section(None, text),), desk)
-        if (result := _with_piece(shelf, piece, desk)) is not None:
+        if (result := with_piece(shelf, piece, desk)) is not None:
             return result
         room -= max(1, room // 16)
     return None

@@ -24,22 +24,38 @@ class Root:
         return self._workspace.root
 
     def pack(
-        self, query: str, budget_tokens: int | str | None = None, **options: object
+        self,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        previous: Pack | None = None,
+        **options: object,
     ) -> Pack:
         """The pack for a task in words. `options` are the fields of `contextpack.Request`.
 
-        Raises `contextpackd.errors.OptionProblem` for a value that cannot be.
+        With a predecessor, what it shows keeps its place and bytes where that costs little; the
+        pack's `changes` name the rest. Raises `contextpackd.errors.OptionProblem` for a value
+        that cannot be.
         """
-        return self._answer(query, budget_tokens, options).pack
+        return self._answer(query, budget_tokens, previous, options).pack
 
     def pack_json(
-        self, query: str, budget_tokens: int | str | None = None, **options: object
+        self,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        previous: Pack | None = None,
+        **options: object,
     ) -> Json:
         """The same as the JSON of `contextpackd pack --format json`."""
-        return answer_json(self._answer(query, budget_tokens, options))
+        return answer_json(self._answer(query, budget_tokens, previous, options))
 
     def _answer(
-        self, query: str, budget_tokens: int | str | None, options: dict[str, object]
+        self,
+        query: str,
+        budget_tokens: int | str | None,
+        previous: Pack | None,
+        options: dict[str, object],
     ) -> Answer:
         if budget_tokens is not None:
             options = {**options, "budget_tokens": budget_tokens}
@@ -47,7 +63,7 @@ class Root:
         if unknown:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
         request: Request = request_of(query, options, lambda option: option.field)
-        return answer(self._workspace, request, lambda _done, _total: None)
+        return answer(self._workspace, request, lambda _done, _total: None, previous)
 
 
 def open_root(root: str | Path, *, force: bool = False) -> Root:

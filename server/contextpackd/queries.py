@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,8 +59,10 @@ class Explanation:
     scan: Scan
 
 
-def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer:
-    """The pack for a request, from what is on disk now.
+def answer(
+    workspace: Workspace, request: Request, progress: Progress, previous: Pack | None = None
+) -> Answer:
+    """The pack for a request, from what is on disk now; it follows `previous`.
 
     Raises `OptionProblem` for globs and pins that name nothing, and `Superseded` when files
     keep changing while they are read.
@@ -68,8 +70,9 @@ def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer
     profile = profile_of(request.model)
     count = counter(profile)
     limit = usable_budget(request.spendable_tokens, profile)
+    standing = previous.standing.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = _planned(workspace, request, progress)
+        scan, planned = _planned(workspace, request, progress, standing)
         if planned is None:
             continue
         texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
@@ -82,6 +85,7 @@ def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer
             count=count,
             limit=limit,
             times=_times(workspace, scan, planned),
+            previous=previous,
         )
         return Answer(
             root=str(workspace.root),
@@ -121,7 +125,10 @@ def checked_scan(workspace: Workspace, request: Request, progress: Progress) -> 
 
 
 def _planned(
-    workspace: Workspace, request: Request, progress: Progress
+    workspace: Workspace,
+    request: Request,
+    progress: Progress,
+    standing: Collection[model.Path] = (),
 ) -> tuple[Scan, Plan | None]:
     scan = checked_scan(workspace, request, progress)
     request = _with_known_pins(request, workspace, scan)
@@ -130,7 +137,7 @@ def _planned(
         scores = _classic_scores(workspace, scan, request)
         if scores is None:
             return scan, None
-    return scan, plan(scan.snapshot, request, scores)
+    return scan, plan(scan.snapshot, request, scores, standing)
 
 
 def _classic_scores(

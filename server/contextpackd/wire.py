@@ -7,6 +7,7 @@ from contextpack.model import LedgerEntry, Outcome, Reason, Skip
 from contextpack.rank import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
+from contextpack.stable import Change
 from contextpack.text import display_path, writable
 from contextpackd.queries import FRESHNESS, Answer, Explanation
 from contextpackd.workspace import Scan
@@ -28,6 +29,8 @@ def answer_json(answer: Answer) -> Json:
         "tokens": pack.tokens,
         "tokenizer": answer.profile.name,
         "exact": answer.profile.exact,
+        "revision": pack.revision,
+        "changes": [_change_json(change) for change in pack.changes],
         "text": pack.text,
         "items": [_item_json(item) for item in pack.items],
         "ledger": [_entry_json(entry) for entry in shown_entries(answer)],
@@ -87,6 +90,14 @@ def _item_json(item: Item) -> Json:
     }
 
 
+def _change_json(change: Change) -> Json:
+    return {
+        "path": display_path(change.path),
+        "kind": change.kind.value,
+        "cause": change.cause.value,
+    }
+
+
 def _entry_json(entry: LedgerEntry) -> Json:
     optional = {
         "duplicateOf": None if entry.duplicate_of is None else display_path(entry.duplicate_of),
@@ -117,6 +128,8 @@ def _report_json(answer: Answer) -> Json:
         "utilization": round(pack.tokens / request.budget_tokens, 4),
         "nItems": len(pack.items),
         "nCandidates": len(answer.scan.snapshot.paths),
+        "score": pack.score,
+        "givenUp": pack.given_up,
         "diversity": pack.diversity,
         "optimalityGap": pack.optimality_gap,
         "fallback": pack.is_fallback,
