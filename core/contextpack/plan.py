@@ -1,10 +1,11 @@
 """What is worth reading for a request: more than fits, by the counts that the index keeps."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from contextpack.model import Detail, Path
-from contextpack.rank import RankedFile, Ranking, rank
+from contextpack.rank import RankedChunk, RankedFile, Ranking, classic_ranking, rank
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines
@@ -41,8 +42,8 @@ class Plan:
     ranking: Ranking
     candidates: tuple[Candidate, ...]
     forced: tuple[Forced, ...]
-    n_beyond: int
-    """How many ranked candidates `max_candidates` cut off."""
+    is_capped: bool
+    """Whether `max_candidates` cut ranked candidates off."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -65,57 +66,75 @@ def plan(
     they stay candidates for as long as their score is above the cut.
     """
     if request.scorer is Scorer.CLASSIC:
-        ranking = _classic_ranking(snapshot, classic_scores or {})
-        found = [_whole(snapshot, file.path, file.score) for file in ranking.files]
+        ranking = classic_ranking(snapshot, classic_scores or {})
+        found = _files(snapshot, ranking.files)
     else:
         ranking = rank(snapshot, request.query)
-        found = _chunks(snapshot, ranking)
-    limit = len(found) if request.max_candidates is None else request.max_candidates
+        found = _chunks(snapshot, ranking.chunks(), _floor(ranking))
     kept: list[Candidate] = []
     tokens = 0
-    for candidate in found[:limit]:
+    for candidate in islice(found, request.max_candidates):
         if len(kept) >= MIN_CANDIDATES and tokens > READ_AHEAD * request.budget_tokens:
             break
         kept.append(candidate)
         tokens += candidate.tokens
-    if waiting := set(standing) - {candidate.path for candidate in kept}:
-        kept += [
-            candidate for candidate in found[len(kept) : limit] if candidate.path in waiting
-        ]
-    return Plan(request, ranking, tuple(kept), _forced(request), max(0, len(found) - limit))
+    is_capped = len(kept) == request.max_candidates and next(found, None) is not None
+    if request.max_candidates is None:
+        waiting = set(standing) - {candidate.path for candidate in kept}
+        kept += _standing(snapshot, ranking, request.scorer, sorted(waiting))
+    return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
 
 
-def _chunks(snapshot: Snapshot, ranking: Ranking) -> list[Candidate]:
-    found: list[Candidate] = []
+def _floor(ranking: Ranking) -> float:
+    return MIN_SCORE_SHARE * float(ranking.chunk_scores.max(initial=0.0))
+
+
+def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:
+    for file in ranked:
+        yield _whole(snapshot, file.path, file.score)
+
+
+def _chunks(
+    snapshot: Snapshot, best_first: Iterable[RankedChunk], floor: float
+) -> Iterator[Candidate]:
     small = set[Path]()
-    floor = MIN_SCORE_SHARE * ranking.chunks[0].score if ranking.chunks else 0.0
-    for ranked in ranking.chunks:
+    for ranked in best_first:
         if ranked.score < floor:
             break
-        facts = snapshot.sources[ranked.path].facts
-        if facts.tokens > SMALL_FILE_TOKENS:
-            found.append(
-                Candidate(ranked.path, ranked.chunk.lines, ranked.score, ranked.chunk.tokens)
-            )
+        if snapshot.sources[ranked.path].tokens > SMALL_FILE_TOKENS:
+            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens)
         elif ranked.path not in small:
             small.add(ranked.path)
-            found.append(_whole(snapshot, ranked.path, ranked.score))
-    return found
+            yield _whole(snapshot, ranked.path, ranked.score)
+
+
+def _standing(
+    snapshot: Snapshot, ranking: Ranking, scorer: Scorer, paths: Iterable[Path]
+) -> list[Candidate]:
+    """The candidates of these files that are not below the cut, best first."""
+    known = [path for path in paths if path in snapshot.slots]
+    if scorer is Scorer.CLASSIC:
+        files = [file for path in known if (file := ranking.file(path)) is not None]
+        return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
+    chunks = [chunk for path in known for chunk in _chunks_of(snapshot, ranking, path)]
+    chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
+    return list(_chunks(snapshot, chunks, _floor(ranking)))
+
+
+def _chunks_of(snapshot: Snapshot, ranking: Ranking, path: Path) -> list[RankedChunk]:
+    slot = snapshot.slots[path]
+    first, end = snapshot.postings.first_chunks[slot : slot + 2].tolist()
+    scored = enumerate(ranking.chunk_scores[first:end].tolist(), first)
+    return [
+        RankedChunk(path, *snapshot.postings.chunk(number), score)
+        for number, score in scored
+        if score > 0
+    ]
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:
-    facts = snapshot.sources[path].facts
-    return Candidate(path, Lines(1, max(1, facts.n_lines)), score, facts.tokens)
-
-
-def _classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
-    files = [
-        RankedFile(path, score, {"classic": score}, ())
-        for path, score in scores.items()
-        if path in snapshot.sources and snapshot.sources[path].facts.n_lines
-    ]
-    files.sort(key=lambda file: (-file.score, file.path))
-    return Ranking(tuple(files), (), (), is_fallback=False)
+    source = snapshot.sources[path]
+    return Candidate(path, Lines(1, max(1, source.n_lines)), score, source.tokens)
 
 
 def _forced(request: Request) -> tuple[Forced, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -11,7 +10,7 @@ from contextpack.bundle import Pack
 from contextpack.model import Format, Outcome, Style
 from contextpack.render import header, render_piece
 from contextpack.request import Order, Request, Strategy
-from contextpack.stable import MARGIN, Cause, Change, ChangeKind
+from contextpack.stable import MARGIN, ChangeKind
 from contextpack.text import split_lines
 from harness.memory import COUNT, packed
 
@@ -161,8 +160,8 @@ def assert_the_text_begins_as_before(before: Pack, pack: Pack, style: Style) -> 
 def assert_changes_are_the_differences(before: Pack, pack: Pack, style: Style) -> None:
     old = {piece.path: render_piece(piece, style) for piece in before.standing.pieces}
     new = {piece.path: render_piece(piece, style) for piece in pack.standing.pieces}
-    expected = {path: ChangeKind.ADDED for path in new.keys() - old.keys()}
-    expected |= {path: ChangeKind.REMOVED for path in old.keys() - new.keys()}
+    expected = dict.fromkeys(new.keys() - old.keys(), ChangeKind.ADDED)
+    expected |= dict.fromkeys(old.keys() - new.keys(), ChangeKind.REMOVED)
     expected |= {
         path: ChangeKind.CHANGED for path in old.keys() & new.keys() if old[path] != new[path]
     }
@@ -171,6 +170,7 @@ def assert_changes_are_the_differences(before: Pack, pack: Pack, style: Style) -
 
 
 TestLivePack = LivePack.TestCase
+# Each step asks three times.
 TestLivePack.settings = settings(
-    settings.default, max_examples=settings.default.max_examples // 2, stateful_step_count=12
+    max_examples=settings().max_examples // 2, stateful_step_count=12
 )
