@@ -10,7 +10,7 @@ With a predecessor this is the fresh choice, towards which `stable` moves what s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
@@ -77,9 +77,8 @@ class Pack:
     """Of `text`, by the request's counter."""
     items: tuple[Item, ...]
     """In the order of `text`."""
-    ledger: tuple[LedgerEntry, ...]
-    """Every candidate once: what is in, in order of `items`, then the rest, best first."""
     ledger_counts: Mapping[str, int]
+    """How many candidates became what, all of them."""
     diversity: float
     """Of the strategy's choice, from 0 (all alike) to 1."""
     optimality_gap: float | None
@@ -96,6 +95,13 @@ class Pack:
     """By how much the score is below that of the pack without the predecessor; 0 or more."""
     standing: Standing
     """What a successor starts from."""
+    account: Account = field(compare=False, repr=False)
+    """What the ledger is made from. It keeps the snapshot alive."""
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        """Every candidate once, made anew each time: see `ledger.ledger`."""
+        return ledger(self.account)
 
 
 def finish(
@@ -130,7 +136,7 @@ def finish(
         shelf = _filled(shelf, plan, choice, desk)
     repeated = _repeated(plan, choice)
     standing = previous.standing if previous else NOTHING_STANDS
-    field = Field(
+    choices = Field(
         candidates=plan.candidates,
         order=choice.order,
         tokens=choice.tokens,
@@ -148,39 +154,38 @@ def finish(
     fresh, text = _rendered(shelf, arrange, desk)
     shelf = fresh
     if previous and fits_frame:
-        shelf, text = _rendered(successor(fresh, standing, field, desk), arrange, desk)
+        shelf, text = _rendered(successor(fresh, standing, choices, desk), arrange, desk)
+    order = arrange(list(shelf.pieces))
     account = Account(
         ranking=plan.ranking,
         shelf=shelf,
-        forced=field.forced,
+        order=tuple(order),
+        forced=choices.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
         duplicates=repeated,
         is_capped=plan.is_capped,
     )
-    order = arrange(list(shelf.pieces))
-    shown = items(account, order)
-    entries = ledger(account, snapshot, shown)
-    score = total_score(shelf, field)
+    score = total_score(shelf, choices)
     revision = 1
     if previous:
         revision = previous.revision + (text != previous.text)
     return Pack(
         text=text,
         tokens=count(text) if text else 0,
-        items=shown,
-        ledger=entries,
-        ledger_counts=ledger_counts(entries),
+        items=items(account),
+        ledger_counts=ledger_counts(account),
         diversity=choice.diversity,
         optimality_gap=choice.optimality_gap,
         unknown_words=plan.ranking.unknown_words,
         is_fallback=plan.ranking.is_fallback,
         revision=revision,
-        changes=changes(shelf, order, standing, field, desk.style) if previous else (),
+        changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
-        given_up=max(0.0, round(total_score(fresh, field) - score, SCORE_DIGITS)),
+        given_up=max(0.0, round(total_score(fresh, choices) - score, SCORE_DIGITS)),
+        account=account,
         standing=Standing(
             pieces=tuple(shelf.pieces[path] for path in order),
-            digests=MappingProxyType({path: field.digests[path] for path in order}),
+            digests=MappingProxyType({path: choices.digests[path] for path in order}),
         ),
     )
 
@@ -310,12 +315,14 @@ def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) ->
 
     Not in the order of choice: a large best hit is cut last, from what the others left.
     """
-    forced = [item.path for item in plan.forced]
-    ranked = [file.path for file in plan.ranking.files]
-    place = {path: number for number, path in enumerate(dict.fromkeys([*forced, *ranked]))}
+    named = {item.path: number for number, item in enumerate(plan.forced)}
+
+    def place(path: Path) -> tuple[int, float, Path]:
+        ranked = plan.ranking.file(path)
+        return named.get(path, len(named)), -ranked.score if ranked else 0.0, path
 
     def arranged(paths: Sequence[Path]) -> list[Path]:
-        chosen = sorted(paths, key=lambda path: place[path])
+        chosen = sorted(paths, key=place)
         match plan.request.ordering:
             case Order.NATURAL | Order.STABLE:
                 return in_place(chosen, standing)

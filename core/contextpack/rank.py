@@ -140,6 +140,17 @@ class Ranking:
         found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
         return tuple(self._file(slot) for _, _, slot in sorted(found))
 
+    def best(self, n: int | None = None) -> list[Path]:
+        """The `n` best files with a score, best first, or all of them; ties by path."""
+        paths, scores = self.snapshot.paths, self.file_scores
+        slots = np.flatnonzero(scores > 0)
+        if n is not None and n < len(slots):
+            # All that tie with the last one: which of them are among the best their paths say.
+            least = np.partition(scores[slots], len(slots) - n)[len(slots) - n] if n else np.inf
+            slots = slots[scores[slots] >= least]
+        found = zip((-scores[slots]).tolist(), paths[slots].tolist(), strict=True)
+        return [path for _, path in sorted(found)][:n]
+
     def file(self, path: Path) -> RankedFile | None:
         """One file, or None where it has no score."""
         slot = self.snapshot.slots.get(path)

@@ -239,7 +239,7 @@ def _warnings(
             found.append(
                 Warned("lossy-decode", f"{shown} is not UTF-8; some characters may be wrong")
             )
-    if not included and any(e.reason is Reason.OVER_BUDGET for e in pack.ledger):
+    if not included and Reason.OVER_BUDGET.value in pack.ledger_counts:
         found.append(
             Warned("budget-too-small", f"nothing fits into {limit} tokens; raise the budget")
         )

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from contextpack.ledger import Item
-from contextpack.model import LedgerEntry, Outcome, Reason, Skip
+from contextpack.ledger import Item, brief_ledger, ledger
+from contextpack.model import LedgerEntry, Skip
 from contextpack.rank import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
@@ -69,13 +69,9 @@ def files_json(root: str, scan: Scan) -> Json:
 
 def shown_entries(answer: Answer) -> Sequence[LedgerEntry]:
     """The ledger entries that a request asks to see: all, or the briefest telling part."""
-    entries = answer.pack.ledger
-    if answer.request.ledger is LedgerScope.ALL:
-        return entries
-    included = [entry for entry in entries if entry.outcome is not Outcome.EXCLUDED]
-    left_out = [entry for entry in entries if entry.outcome is Outcome.EXCLUDED]
-    secrets = [entry for entry in left_out[BRIEF_ENTRIES:] if entry.reason is Reason.SECRET]
-    return [*included, *left_out[:BRIEF_ENTRIES], *secrets]
+    account = answer.pack.account
+    is_all = answer.request.ledger is LedgerScope.ALL
+    return ledger(account) if is_all else brief_ledger(account, BRIEF_ENTRIES)
 
 
 def _item_json(item: Item) -> Json:

@@ -4,13 +4,15 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.model import Detail, Format, Outcome, Reason, Skip
+from contextpack.ledger import brief_ledger
+from contextpack.model import Detail, Format, LedgerEntry, Outcome, Reason, Skip
 from contextpack.request import Cut, Forced, Order, Request, Strategy
 from contextpack.text import split_lines
 from contextpack.tokens import profile_of
@@ -75,6 +77,13 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
     )
 
 
+def counted(entries: Iterable[LedgerEntry]) -> dict[str, int]:
+    return Counter(
+        entry.reason.value if entry.outcome is Outcome.EXCLUDED else entry.outcome.value
+        for entry in entries
+    )
+
+
 @given(st.data())
 def test_the_text_never_costs_more_than_the_budget(data: st.DataObject) -> None:
     files = data.draw(workspaces)
@@ -98,7 +107,26 @@ def test_every_candidate_is_in_the_ledger_exactly_once(data: st.DataObject) -> N
     assert entries == Counter([*files, "build/", ".env"])
     included = [e.path for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
     assert included == [item.path for item in pack.items]
-    assert sum(pack.ledger_counts.values()) == len(pack.ledger)
+    assert pack.ledger_counts == counted(pack.ledger)
+
+
+@given(st.data())
+def test_a_brief_ledger_is_the_beginning_of_the_whole_and_the_secrets(
+    data: st.DataObject,
+) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    n_left_out = data.draw(st.integers(0, 12))
+    skipped = (
+        Skip("build/", Reason.IGNORED, ".gitignore:1: build/"),
+        *(Skip(f"{name}.pem", Reason.SECRET) for name in "abc"),
+    )
+    pack = packed(files, request, snapshot_of(files, skipped))
+    included = [e for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
+    left_out = [e for e in pack.ledger if e.outcome is Outcome.EXCLUDED]
+    secrets = [e for e in left_out[n_left_out:] if e.reason is Reason.SECRET]
+    brief = brief_ledger(pack.account, n_left_out)
+    assert [*included, *left_out[:n_left_out], *secrets] == list(brief)
 
 
 @given(st.data())
@@ -127,6 +155,7 @@ def test_the_order_in_which_files_come_does_not_matter(data: st.DataObject) -> N
     one = packed(files, request)
     other = packed(files, request, snapshot_of(files, order=order))
     assert one == other
+    assert one.ledger == other.ledger
 
 
 def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
