@@ -17,7 +17,7 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 # Lower rows may not import higher ones; modules on one row may not import each other.
 LAYERS = [
     {"text", "errors"},
-    {"model", "terms", "tokens", "secrets"},
+    {"model", "terms", "tokens", "secrets", "grams"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content"},
     {"facts", "resolve"},
     {"graph", "classic", "postings", "codec"},
@@ -25,7 +25,7 @@ LAYERS = [
     {"rank"},
     {"select", "allocate"},
     {"render", "plan"},
-    {"shelf"},
+    {"shelf", "choice"},
     {"ledger", "stable"},
     {"bundle"},
 ]

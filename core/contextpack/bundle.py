@@ -11,20 +11,30 @@ With a predecessor this is the fresh choice, towards which `stable` moves what s
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 
+from contextpack.choice import (
+    RANGE_TOKENS,
+    Choice,
+    choice,
+    counted_already,
+    counted_with,
+    place_of,
+)
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
-from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
+from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style, Symbol
 from contextpack.plan import Candidate, Plan
 from contextpack.rank import SCORE_DIGITS
-from contextpack.render import render
+from contextpack.render import framed
 from contextpack.request import Order, Request
-from contextpack.select import ScoredChunk, pack, u_shaped
+from contextpack.select import u_shaped
 from contextpack.shelf import (
     JOINED_TOKENS,
     Desk,
     Shelf,
     empty_shelf,
+    with_all,
     with_cut,
     with_lines,
     with_outline,
@@ -41,31 +51,19 @@ from contextpack.stable import (
     successor,
     total_score,
 )
-from contextpack.text import Lines, split_lines
-
-# What a range costs beyond its text: its numbers, the mark of the gap, its share of the path
-# line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
-RANGE_TOKENS = 8
+from contextpack.text import lined
 
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
 
+# A file's path line and fence, roughly.
+HEAD_TOKENS = 20
+
+# Fewer candidates are put on the shelf one by one: where little is left, few of them fit.
+MIN_BATCH = 4
+
 # So many of the best that did not fit are tried for a cut.
 MAX_CUT_TRIES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the strategy says of the candidates."""
-
-    order: tuple[Candidate, ...]
-    """Near-duplicates are out; the chosen ones come first."""
-    tokens: Mapping[Candidate, int]
-    """Of each candidate's text alone."""
-    duplicates: Mapping[Candidate, tuple[Path, float]]
-    """Each near-duplicate with the path of the better one and their similarity."""
-    diversity: float
-    optimality_gap: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,35 +109,38 @@ def finish(
     *,
     count: BatchCounter,
     limit: int,
+    is_index_counter: bool = False,
     times: Mapping[Path, float] | None = None,
     previous: Pack | None = None,
 ) -> Pack:
     """The pack of a plan. `limit` is how many tokens, by `count`, the text may have.
 
     `times` are seconds since the epoch for the chronological ordering; a file without one
-    stands last. The pack follows `previous` as `stable` says.
+    stands last. `is_index_counter` says that `count` is the counter which the snapshot's facts
+    were counted with, so that their counts are the request's too. The pack follows `previous` as `stable` says.
     """
     request = plan.request
+    lines = {path: lined(text) for path, text in texts.items()}
     desk = Desk(
-        texts={path: tuple(split_lines(text)) for path, text in texts.items()},
+        texts=lines,
         languages={path: snapshot.sources[path].language for path in texts},
-        symbols={path: snapshot.facts(path).symbols for path in texts},
+        symbols=_symbols(snapshot),
         style=_style(request),
         count=count,
         limit=limit,
     )
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
-    choice = _choice(plan, desk, max(1, limit - shelf.tokens))
+    counts = counted_already if is_index_counter else counted_with(count)
+    chosen = choice(plan, lines, counts, max(1, limit - shelf.tokens))
     if fits_frame:
-        shelf = _forced(shelf, plan, snapshot, desk)
-        shelf = _filled(shelf, plan, choice, desk)
-    repeated = _repeated(plan, choice)
+        shelf = _forced(shelf, plan, desk)
+        shelf = _filled(shelf, plan, chosen, desk)
+    repeated = _repeated(plan, chosen)
     standing = previous.standing if previous else NOTHING_STANDS
     choices = Field(
         candidates=plan.candidates,
-        order=choice.order,
-        tokens=choice.tokens,
+        order=chosen.order,
         twins={path: better for path, (better, _) in repeated.items()},
         forced=frozenset(item.path for item in plan.forced),
         digests=MappingProxyType(
@@ -174,8 +175,8 @@ def finish(
         tokens=count(text) if text else 0,
         items=items(account),
         ledger_counts=ledger_counts(account),
-        diversity=choice.diversity,
-        optimality_gap=choice.optimality_gap,
+        diversity=chosen.diversity,
+        optimality_gap=chosen.optimality_gap,
         unknown_words=plan.ranking.unknown_words,
         is_fallback=plan.ranking.is_fallback,
         revision=revision,
@@ -199,73 +200,35 @@ def _style(request: Request) -> Style:
     )
 
 
-def _choice(plan: Plan, desk: Desk, budget: int) -> Choice:
-    request = plan.request
-    forced = {item.path for item in plan.forced}
-    by_id = {
-        str(number): candidate
-        for number, candidate in enumerate(plan.candidates)
-        if candidate.path not in forced
-    }
-    texts = [_text(candidate, desk) for candidate in by_id.values()]
-    tokens = desk.count.count_many(texts)
-    result = pack(
-        [
-            ScoredChunk(
-                id=number,
-                content=text,
-                score=candidate.score,
-                tokens=n,
-                metadata={"group": candidate.path.rpartition("/")[0]},
-            )
-            for (number, candidate), text, n in zip(by_id.items(), texts, tokens, strict=True)
-        ],
-        budget=budget,
-        strategy=request.strategy,
-        mmr_lambda=request.mmr_lambda,
-        redundancy_threshold=request.dedup,
-        chunk_overhead_tokens=RANGE_TOKENS,
-        token_counter=desk.count,
-    )
-    chosen = [by_id[chunk.id] for chunk in result.chunks]
-    duplicates = {
-        by_id[left_out.id]: (by_id[left_out.redundant_with].path, left_out.similarity or 0.0)
-        for left_out in result.report.excluded
-        if left_out.redundant_with is not None
-    }
-    known = {*chosen, *duplicates}
-    others = [candidate for candidate in by_id.values() if candidate not in known]
-    return Choice(
-        order=(*chosen, *others),
-        tokens=dict(zip(by_id.values(), tokens, strict=True)),
-        duplicates=duplicates,
-        diversity=result.report.diversity,
-        optimality_gap=result.report.optimality_gap,
-    )
-
-
 def _repeated(plan: Plan, choice: Choice) -> dict[Path, tuple[Path, float]]:
     """The files whose best candidate is a near-duplicate of another file's."""
     best: dict[Path, Candidate] = {}
     for candidate in plan.candidates:
         best.setdefault(candidate.path, candidate)
     return {
-        path: choice.duplicates[candidate]
+        path: choice.duplicates[place_of(candidate)]
         for path, candidate in best.items()
-        if candidate in choice.duplicates and choice.duplicates[candidate][0] != path
+        if choice.duplicates.get(place_of(candidate), (path,))[0] != path
     }
 
 
-def _text(candidate: Candidate, desk: Desk) -> str:
-    lines = desk.texts[candidate.path]
-    return "".join(lines[candidate.lines.start - 1 : candidate.lines.end])
+def _symbols(snapshot: Snapshot) -> Callable[[Path], Sequence[Symbol]]:
+    """The definitions of a file; those asked for before are remembered."""
+    known: dict[Path, Sequence[Symbol]] = {}
+
+    def symbols(path: Path) -> Sequence[Symbol]:
+        if path not in known:
+            known[path] = snapshot.facts(path).symbols
+        return known[path]
+
+    return symbols
 
 
-def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
+def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
-        whole = Lines(1, max(1, len(desk.texts[item.path])))
-        signatures = [s.signature for s in snapshot.facts(item.path).symbols]
+        whole = desk.texts[item.path].whole
+        signatures = [symbol.signature for symbol in desk.symbols(item.path)]
         if item.detail is Detail.OUTLINE and signatures:
             added = with_outline(shelf, item.path, signatures, desk)
         else:
@@ -277,22 +240,47 @@ def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
-    missed: list[Candidate] = []
-    for candidate in choice.order:
-        room = desk.limit - shelf.tokens
+    order, missed = choice.order, list[Candidate]()
+    at = n_single = 0
+    while at < len(order) and len(missed) <= MAX_MISSES:
+        batch = () if n_single else _batch(order, at, shelf, desk)
         added = None
-        if choice.tokens[candidate] <= room + JOINED_TOKENS:
-            added = with_lines(shelf, candidate.path, candidate.lines, desk)
-        if added is not None:
-            shelf = added
-        else:
-            missed.append(candidate)
-            if len(missed) > MAX_MISSES:
+        while len(batch) >= MIN_BATCH:
+            added = with_all(shelf, [place_of(candidate) for candidate in batch], desk)
+            if added is not None:
                 break
+            batch = batch[: len(batch) // 2]
+        if added is not None:
+            shelf, at = added, at + len(batch)
+            continue
+        n_single = max(0, n_single or MIN_BATCH) - 1
+        candidate, at = order[at], at + 1
+        if candidate.tokens <= desk.limit - shelf.tokens + JOINED_TOKENS:
+            added = with_lines(shelf, candidate.path, candidate.lines, desk)
+        if added is None:
+            missed.append(candidate)
+        shelf = added or shelf
     for candidate in missed[:MAX_CUT_TRIES]:
         cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
         shelf = cut or shelf
     return shelf
+
+
+def _batch(
+    order: Sequence[Candidate], start: int, shelf: Shelf, desk: Desk
+) -> Sequence[Candidate]:
+    """The candidates from there on, as many as fit by a rough count."""
+    room = desk.limit - shelf.tokens
+    paths = set(shelf.pieces)
+    batch: list[Candidate] = []
+    for candidate in islice(order, start, None):
+        room -= candidate.tokens + RANGE_TOKENS
+        room -= 0 if candidate.path in paths else HEAD_TOKENS
+        if room < 0:
+            break
+        paths.add(candidate.path)
+        batch.append(candidate)
+    return batch
 
 
 Arrangement = Callable[[Sequence[Path]], list[Path]]
@@ -303,7 +291,7 @@ def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, st
     """The shelf and its text; whatever joined text costs beyond its parts is given back."""
     while shelf.pieces:
         order = arrange(list(shelf.pieces))
-        text = render([shelf.pieces[path] for path in order], desk.style)
+        text = framed([shelf.rendered[path] for path in order], order, desk.style)
         if desk.count(text) <= desk.limit:
             return shelf, text
         shelf = without_last(shelf, desk)

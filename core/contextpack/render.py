@@ -43,10 +43,13 @@ _Names = dict[str, "_Names"]
 
 def render(pieces: Sequence[Piece], style: Style) -> str:
     """The text of a bundle. Without pieces it is the frame alone."""
-    parts = [header([piece.path for piece in pieces], style)]
-    parts += [render_piece(piece, style) for piece in pieces]
-    parts.append(footer(style))
-    return "".join(parts)
+    rendered = [render_piece(piece, style) for piece in pieces]
+    return framed(rendered, [piece.path for piece in pieces], style)
+
+
+def framed(rendered: Iterable[str], paths: Iterable[str], style: Style) -> str:
+    """The text of a bundle whose pieces are rendered already."""
+    return "".join([header(paths, style), *rendered, footer(style)])
 
 
 def header(paths: Iterable[str], style: Style) -> str:

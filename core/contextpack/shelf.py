@@ -4,7 +4,7 @@ Every step renders the changed file's part and counts it: a cost is never added 
 stored counts. A shelf is a value; what does not fit leaves the old one standing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -20,7 +20,7 @@ from contextpack.model import (
 )
 from contextpack.render import footer, header, render_piece
 from contextpack.request import Cut
-from contextpack.text import Lines, merged
+from contextpack.text import Lined, Lines, merged, split_lines
 from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, tail_lines
 
 # Two chosen ranges with so few lines between them become one: the mark of a gap costs as much
@@ -46,11 +46,10 @@ MIN_ONLY_TOKENS = 20
 class Desk:
     """What filling needs and does not change: the texts, the style, the counter, the limit."""
 
-    texts: Mapping[Path, tuple[str, ...]]
-    """The lines of each file, with their endings."""
+    texts: Mapping[Path, Lined]
     languages: Mapping[Path, str]
-    symbols: Mapping[Path, tuple[Symbol, ...]]
-    """The definitions of each file, outermost first."""
+    symbols: Callable[[Path], Sequence[Symbol]]
+    """The definitions of a file, outermost first."""
     style: Style
     count: BatchCounter
     limit: int
@@ -59,9 +58,10 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The pieces chosen so far, in order of choice, each with the cost of its rendered part."""
+    """The pieces chosen so far, in order of choice, each rendered and with its cost."""
 
     pieces: Mapping[Path, Piece]
+    rendered: Mapping[Path, str]
     costs: Mapping[Path, int]
     parts: int
     """The sum of the costs."""
@@ -76,15 +76,13 @@ class Shelf:
 
 def empty_shelf(desk: Desk) -> Shelf:
     """A shelf with nothing on it."""
-    return Shelf(MappingProxyType({}), MappingProxyType({}), 0, _frame((), desk))
+    nothing: Mapping[Path, str] = MappingProxyType({})
+    return Shelf(MappingProxyType({}), nothing, MappingProxyType({}), 0, _frame((), desk))
 
 
 def shelf_of(pieces: Iterable[Piece], desk: Desk) -> Shelf:
     """A shelf with these pieces, whether they fit or not."""
-    by_path = {piece.path: piece for piece in pieces}
-    rendered = [render_piece(piece, desk.style) for piece in by_path.values()]
-    costs = dict(zip(by_path, desk.count.count_many(rendered), strict=True))
-    return _shelf(by_path, costs, desk)
+    return _with_pieces(empty_shelf(desk), pieces, desk)
 
 
 def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | None:
@@ -93,30 +91,49 @@ def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | No
     return with_piece(shelf, piece, desk) if piece else None
 
 
+def with_all(shelf: Shelf, wanted: Sequence[tuple[Path, Lines]], desk: Desk) -> Shelf | None:
+    """What `with_lines` gives for one after the other, counted once.
+
+    None when they do not fit together, or when lines are blank and their file has no others.
+    """
+    shown: dict[Path, Sequence[Lines]] = {}
+    for path, lines in wanted:
+        before = shown[path] if path in shown else _complete(shelf.pieces.get(path))
+        shown[path] = _with_more(before, path, [lines], desk)
+        if not shown[path]:
+            return None
+    pieces = [piece_of(path, ranges, desk) for path, ranges in shown.items()]
+    full = _with_pieces(shelf, pieces, desk)
+    return full if full.tokens <= desk.limit else None
+
+
 def grown(old: Piece | None, path: Path, more: Sequence[Lines], desk: Desk) -> Piece | None:
     """A file's piece with more lines, and the signatures around them; None if all are blank."""
-    chosen = [section.lines for section in old.sections if section.lines] if old else []
-    around = [span for lines in more for span in _signatures_around(lines, desk.symbols[path])]
-    ranges = _tidied([*chosen, *around, *more], desk.texts[path])
+    ranges = _with_more(_complete(old), path, more, desk)
     return piece_of(path, ranges, desk) if ranges else None
 
 
 def with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
     """The shelf with this piece in the place of its file's, or None when it does not fit."""
-    return put(shelf, piece, desk.count(render_piece(piece, desk.style)), desk)
+    text = render_piece(piece, desk.style)
+    return put(shelf, piece, text, desk.count(text), desk)
 
 
-def put(shelf: Shelf, piece: Piece, cost: int, desk: Desk) -> Shelf | None:
-    """The same for a piece whose rendered part is known to cost so much."""
-    frame = shelf.frame
-    if desk.style.tree and piece.path not in shelf.pieces:
-        frame = _frame((*shelf.pieces, piece.path), desk)
-    parts = shelf.parts - shelf.costs.get(piece.path, 0) + cost
+def put(shelf: Shelf, piece: Piece, text: str, cost: int, desk: Desk) -> Shelf | None:
+    """The same for a piece that is rendered already, and known to cost so much."""
+    path, frame = piece.path, shelf.frame
+    if desk.style.tree and path not in shelf.pieces:
+        frame = _frame((*shelf.pieces, path), desk)
+    parts = shelf.parts - shelf.costs.get(path, 0) + cost
     if frame + parts > desk.limit:
         return None
-    pieces = {**shelf.pieces, piece.path: piece}
-    costs = {**shelf.costs, piece.path: cost}
-    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), parts, frame)
+    return Shelf(
+        MappingProxyType({**shelf.pieces, path: piece}),
+        MappingProxyType({**shelf.rendered, path: text}),
+        MappingProxyType({**shelf.costs, path: cost}),
+        parts,
+        frame,
+    )
 
 
 def with_outline(
@@ -133,10 +150,10 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
     Whole lines where one fits, else whole graphemes of the first or last line.
     """
     old = shelf.pieces.get(path)
-    chosen = [section.lines for section in old.sections if section.lines] if old else []
+    chosen = _complete(old)
     least = MIN_CUT_TOKENS if shelf.pieces else MIN_ONLY_TOKENS
     room = desk.limit - shelf.tokens
-    if old is None:
+    if old is None and room >= least:
         room -= desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
     while room >= least:
         kept = _kept(lines, desk.texts[path], room, cut, desk.count)
@@ -161,24 +178,41 @@ def without_last(shelf: Shelf, desk: Desk) -> Shelf:
 
 def without(shelf: Shelf, path: Path, desk: Desk) -> Shelf:
     """The shelf without a file."""
-    pieces = {other: piece for other, piece in shelf.pieces.items() if other != path}
-    costs = {other: cost for other, cost in shelf.costs.items() if other != path}
-    return _shelf(pieces, costs, desk)
+    pieces, rendered, costs = {**shelf.pieces}, {**shelf.rendered}, {**shelf.costs}
+    parts = shelf.parts - costs.pop(path)
+    del pieces[path], rendered[path]
+    return Shelf(
+        MappingProxyType(pieces),
+        MappingProxyType(rendered),
+        MappingProxyType(costs),
+        parts,
+        _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame,
+    )
 
 
 def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
     """The piece that shows these ranges of a file, which do not touch one another."""
-    lines = desk.texts[path]
-    whole = len(ranges) == 1 and ranges[0] == Lines(1, max(1, len(lines)))
+    text = desk.texts[path]
+    is_whole = len(ranges) == 1 and ranges[0] == text.whole
     return Piece(
         path=path,
         language=desk.languages[path],
-        detail=Detail.WHOLE if whole else Detail.CHUNKS,
-        sections=tuple(
-            Section(span, "".join(lines[span.start - 1 : span.end])) for span in ranges
-        ),
-        n_lines=len(lines),
+        detail=Detail.WHOLE if is_whole else Detail.CHUNKS,
+        sections=tuple(Section(span, text.of(span)) for span in ranges),
+        n_lines=len(text),
     )
+
+
+def _complete(piece: Piece | None) -> Sequence[Lines]:
+    return [section.lines for section in piece.sections if section.lines] if piece else ()
+
+
+def _with_more(
+    chosen: Sequence[Lines], path: Path, more: Sequence[Lines], desk: Desk
+) -> Sequence[Lines]:
+    symbols = desk.symbols(path)
+    around = [span for lines in more for span in _signatures_around(lines, symbols)]
+    return _tidied([*chosen, *around, *more], desk.texts[path])
 
 
 def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
@@ -191,54 +225,69 @@ def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
     ]
 
 
-def _shelf(pieces: Mapping[Path, Piece], costs: Mapping[Path, int], desk: Desk) -> Shelf:
+def _with_pieces(shelf: Shelf, more: Iterable[Piece], desk: Desk) -> Shelf:
+    """The shelf with these pieces, whether they fit or not."""
+    added = {piece.path: piece for piece in more}
+    texts = {path: render_piece(piece, desk.style) for path, piece in added.items()}
+    counts = dict(zip(texts, desk.count.count_many(texts.values()), strict=True))
+    pieces, costs = {**shelf.pieces, **added}, {**shelf.costs, **counts}
     return Shelf(
-        MappingProxyType(dict(pieces)),
-        MappingProxyType(dict(costs)),
+        MappingProxyType(pieces),
+        MappingProxyType({**shelf.rendered, **texts}),
+        MappingProxyType(costs),
         sum(costs.values()),
-        _frame(tuple(pieces), desk),
+        _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame,
     )
 
 
 def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
-    return desk.count(header(paths, desk.style)) + desk.count(footer(desk.style))
+    return sum(desk.count.count_many([header(paths, desk.style), footer(desk.style)]))
 
 
-def _tidied(ranges: Sequence[Lines], lines: Sequence[str]) -> tuple[Lines, ...]:
+def _tidied(ranges: Sequence[Lines], text: Lined) -> tuple[Lines, ...]:
     """Ranges without blank lines at their ends, short gaps between them closed.
 
     Where all that is missing of the file is blank, the file is whole.
     """
     closed: list[Lines] = []
     for span in merged(ranges):
-        gap = lines[closed[-1].end : span.start - 1] if closed else ()
-        is_blank = len(gap) <= MAX_JOINED_BLANKS and not any(line.strip() for line in gap)
-        if closed and (is_blank or len(gap) <= MAX_JOINED_GAP):
+        if closed and _is_short(closed[-1].end + 1, span.start - 1, text):
             closed[-1] = Lines(closed[-1].start, span.end)
         else:
             closed.append(span)
-    trimmed = [trim for span in closed if (trim := _trimmed(span, lines)) is not None]
-    if len(trimmed) == 1:
-        before, after = lines[: trimmed[0].start - 1], lines[trimmed[0].end :]
-        if not any(line.strip() for line in (*before, *after)):
-            return (Lines(1, max(1, len(lines))),)
+    trimmed = [trim for span in closed if (trim := _trimmed(span, text)) is not None]
+    if len(trimmed) == 1 and _is_rest_blank(trimmed[0], text):
+        return (text.whole,)
     return tuple(trimmed)
 
 
-def _trimmed(span: Lines, lines: Sequence[str]) -> Lines | None:
-    start, end = span.start, min(span.end, len(lines))
-    while start <= end and not lines[start - 1].strip():
+def _is_short(first: int, last: int, text: Lined) -> bool:
+    """Whether the gap of these lines is closed."""
+    n_lines = last - first + 1
+    if n_lines <= MAX_JOINED_GAP:
+        return True
+    return n_lines <= MAX_JOINED_BLANKS and not text.of(Lines(first, last)).strip()
+
+
+def _is_rest_blank(span: Lines, text: Lined) -> bool:
+    before, after = Lines(1, span.start - 1) if span.start > 1 else None, span.end + 1
+    if before and text.of(before).strip():
+        return False
+    return after > len(text) or not text.of(Lines(after, len(text))).strip()
+
+
+def _trimmed(span: Lines, text: Lined) -> Lines | None:
+    start, end = span.start, min(span.end, len(text))
+    while start <= end and not text.of(Lines(start, start)).strip():
         start += 1
-    while end >= start and not lines[end - 1].strip():
+    while end >= start and not text.of(Lines(end, end)).strip():
         end -= 1
     return Lines(start, end) if start <= end else None
 
 
-def _kept(
-    lines: Lines, text: Sequence[str], room: int, cut: Cut, count: TokenCounter
-) -> list[Lines]:
+def _kept(lines: Lines, text: Lined, room: int, cut: Cut, count: TokenCounter) -> list[Lines]:
     """Which of these lines stay when only so many tokens are left."""
-    shown = text[lines.start - 1 : lines.end]
+    shown = split_lines(text.of(lines))
     if cut is Cut.SUMMARY:
         n_tail = tail_lines(shown, room // 2, count)
         n_head = head_lines(shown, room - room // 2, count)
@@ -261,7 +310,7 @@ def _with_part_of_line(
     shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk
 ) -> Shelf | None:
     """The shelf with a part of one long line, where not even one whole line fits."""
-    shown = [line for line in desk.texts[path][lines.start - 1 : lines.end] if line.strip()]
+    shown = [line for line in split_lines(desk.texts[path].of(lines)) if line.strip()]
     if not shown:
         return None
     line = (shown[-1] if cut is Cut.TAIL else shown[0]).rstrip("\r\n")

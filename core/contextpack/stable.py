@@ -101,8 +101,6 @@ class Field:
     """Near-duplicates among them; best first."""
     order: tuple[Candidate, ...]
     """Without near-duplicates; those that the strategy chose come first."""
-    tokens: Mapping[Candidate, int]
-    """Of each of `order`, its text alone."""
     twins: Mapping[Path, Path]
     """Files whose best candidate is a near-duplicate: the file with the better one."""
     forced: frozenset[Path]
@@ -222,7 +220,7 @@ def _shown_anew(piece: Piece, field: Field, desk: Desk) -> Piece | None:
     still = []
     for candidate in field.order:
         if candidate.path == piece.path:
-            shown = desk.texts[piece.path][candidate.lines.start - 1 : candidate.lines.end]
+            shown = split_lines(desk.texts[piece.path].of(candidate.lines))
             lines = [line.strip() for line in shown if line.strip()]
             if sum(line in before for line in lines) >= SAME_SHARE * max(1, len(lines)):
                 still.append(candidate.lines)
@@ -286,8 +284,9 @@ def _with_room_made(
     scores: Mapping[Path, float],
     desk: Desk,
 ) -> Shelf | None:
-    own, cost = scores.get(piece.path, 0.0), fresh.costs[piece.path]
-    added = put(shelf, piece, cost, desk)
+    own = scores.get(piece.path, 0.0)
+    text, cost = fresh.rendered[piece.path], fresh.costs[piece.path]
+    added = put(shelf, piece, text, cost, desk)
     rivals = sorted(
         (
             path
@@ -302,7 +301,7 @@ def _with_room_made(
         if added is not None:
             break
         shelf = without(shelf, rival, desk)
-        added = put(shelf, piece, cost, desk)
+        added = put(shelf, piece, text, cost, desk)
     return added
 
 
@@ -317,10 +316,7 @@ def _topped_up(
         old = shelf.pieces.get(path)
         if old is not None and unchanged.get(path) == old:
             continue
-        if (
-            path in repeated
-            or field.tokens[candidate] > desk.limit - shelf.tokens + JOINED_TOKENS
-        ):
+        if path in repeated or candidate.tokens > desk.limit - shelf.tokens + JOINED_TOKENS:
             continue
         shelf = with_lines(shelf, path, candidate.lines, desk) or shelf
     return shelf

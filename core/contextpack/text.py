@@ -4,9 +4,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 # The line model of the Language Server Protocol: `\n`, `\r\n` and `\r` end a line, nothing else
 # does (`str.splitlines` also splits at form feeds and at U+2028).
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+
+_LINE_FEED = 10
 
 # C0, DEL, C1, line and paragraph separators, and the characters that reorder text.
 _UNPRINTABLE = re.compile(
@@ -32,6 +37,46 @@ class Lines:
 
     def __len__(self) -> int:
         return self.end - self.start + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lined:
+    """A text with the offsets of its lines: any run of them is one slice."""
+
+    text: str
+    starts: NDArray[np.int64]
+    """Of each line; the last one is the end of the text."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def of(self, lines: Lines) -> str:
+        """These lines, with their endings. Lines beyond the end are empty."""
+        last = len(self)
+        start = int(self.starts[min(lines.start - 1, last)])
+        return self.text[start : int(self.starts[min(lines.end, last)])]
+
+    @property
+    def whole(self) -> Lines:
+        """All lines; the first one where there is none."""
+        return Lines(1, max(1, len(self)))
+
+
+def lined(text: str) -> Lined:
+    """The text as lines, by the line model of `split_lines`."""
+    if "\r" in text:
+        ends = np.array([match.end() for match in _LINE.finditer(text)], np.int64)
+        return Lined(text, np.concatenate([np.zeros(1, np.int64), ends]))
+    points = (
+        np.frombuffer(text.encode("ascii"), np.uint8)
+        if text.isascii()
+        else np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    )
+    ends = np.flatnonzero(points == _LINE_FEED) + 1
+    is_ended = not text or text.endswith("\n")
+    return Lined(
+        text, np.concatenate([[0], ends, [] if is_ended else [len(text)]]).astype(np.int64)
+    )
 
 
 def split_lines(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from contextpackd.counters import counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
-from contextpackd.workspace import Progress, Scan, Workspace
+from contextpackd.workspace import INDEX_MODEL, Progress, Scan, Workspace
 
 # Files that change while they are read make the plan again; a tree that never holds still is
 # an error rather than an answer about no moment at all.
@@ -84,6 +84,7 @@ def answer(
             texts,
             count=count,
             limit=limit,
+            is_index_counter=profile == profile_of(INDEX_MODEL),
             times=_times(workspace, scan, planned),
             previous=previous,
         )
