@@ -22,8 +22,9 @@ from contextpack.choice import (
     counted_with,
     place_of,
 )
+from contextpack.codec import Scope
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
-from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style, Symbol
+from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
 from contextpack.rank import SCORE_DIGITS
 from contextpack.render import framed
@@ -51,7 +52,7 @@ from contextpack.stable import (
     successor,
     total_score,
 )
-from contextpack.text import lined
+from contextpack.text import Lines, lined
 
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
@@ -124,7 +125,7 @@ def finish(
     desk = Desk(
         texts=lines,
         languages={path: snapshot.sources[path].language for path in texts},
-        symbols=_symbols(snapshot),
+        scopes=_scopes(snapshot),
         style=_style(request),
         count=count,
         limit=limit,
@@ -212,23 +213,23 @@ def _repeated(plan: Plan, choice: Choice) -> dict[Path, tuple[Path, float]]:
     }
 
 
-def _symbols(snapshot: Snapshot) -> Callable[[Path], Sequence[Symbol]]:
-    """The definitions of a file; those asked for before are remembered."""
-    known: dict[Path, Sequence[Symbol]] = {}
+def _scopes(snapshot: Snapshot) -> Callable[[Path], Sequence[Scope]]:
+    """Where the definitions of a file stand; those asked for before are remembered."""
+    known: dict[Path, Sequence[Scope]] = {}
 
-    def symbols(path: Path) -> Sequence[Symbol]:
+    def scopes(path: Path) -> Sequence[Scope]:
         if path not in known:
-            known[path] = snapshot.facts(path).symbols
+            known[path] = snapshot.scopes(path)
         return known[path]
 
-    return symbols
+    return scopes
 
 
 def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
         whole = desk.texts[item.path].whole
-        signatures = [symbol.signature for symbol in desk.symbols(item.path)]
+        signatures = [Lines(first, last) for _, _, first, last in desk.scopes(item.path)]
         if item.detail is Detail.OUTLINE and signatures:
             added = with_outline(shelf, item.path, signatures, desk)
         else:

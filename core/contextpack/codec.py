@@ -89,6 +89,26 @@ def decoded(data: bytes) -> Facts:
         raise Damaged from error
 
 
+Scope = tuple[int, int, int, int]
+"""A definition's first and last line, and the first and last line of its signature."""
+
+
+def decoded_scopes(data: bytes) -> tuple[Scope, ...]:
+    """Where the symbols of encoded facts stand, at a fifth of the cost of all facts.
+
+    Raises `Damaged` as `decoded` does, but sees no damage of other parts.
+    """
+    try:
+        names, _, _, steps, lengths, offsets, heads, _ = _DECODER.decode(data)[5]
+        n = len(names)
+        starts = list(accumulate(_exactly(steps, n)))
+        first = list(map(add, starts, _each(offsets, n)))
+        ends = map(add, starts, _exactly(lengths, n))
+        return tuple(zip(starts, ends, first, map(add, first, _each(heads, n)), strict=True))
+    except _DAMAGE as error:
+        raise Damaged from error
+
+
 def encoded_terms(counts: TermCounts) -> bytes:
     """The term counts as bytes: about a quarter of what they hold."""
     chunks = np.frombuffer(counts.chunks, "<u4").astype(np.int64)

@@ -8,7 +8,6 @@ all texts of a choice are cut together, which costs a tenth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,20 @@ from numpy.typing import NDArray
 # Bits of the signatures by which pairs are sorted out. Texts of a chunk's size set about half of
 # them, and a bit that differs proves a trigram that differs.
 _SIGNATURE_BITS = 1024
-# Knuth's multiplicative hashing: 2**64 divided by the golden ratio.
-_MULTIPLIER = 0x9E3779B97F4A7C15
+# The first words of a signature alone sort most pairs out.
+_FIRST_WORDS = 2
+# Knuth's multiplicative hashing: 2**32 divided by the golden ratio.
+_MULTIPLIER = 0x9E3779B1
 
-# So many pairs are compared at once: their signatures take 16 MB.
-_PAIRS_AT_ONCE = 1 << 16
+# So many pairs are compared at once: a few megabytes.
+_PAIRS_AT_ONCE = 1 << 17
 
 Ids = NDArray[np.uint64]
-Unsigned = TypeVar("Unsigned", np.uint32, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """Text `i` has the trigrams `ids[starts[i]:starts[i + 1]]`, ascending, each once.
+    """Text `i` has the trigrams `ids[starts[i]:starts[i + 1]]`, in its order, with repetitions.
 
     The numbers mean something among the texts of one value only.
     """
@@ -41,14 +41,9 @@ class Grams:
         """How many texts there are."""
         return len(self.starts) - 1
 
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many trigrams each text has."""
-        return np.diff(self.starts)
-
     def of(self, i: int) -> Ids:
-        """The trigrams of one text."""
-        return self.ids[self.starts[i] : self.starts[i + 1]]
+        """The trigrams of one text, each once, ascending."""
+        return distinct(self.ids[self.starts[i] : self.starts[i + 1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,40 +67,26 @@ def grams(texts: Sequence[str]) -> Grams:
     shown = [plain(text) for text in texts]
     # What is shorter than a trigram is filled up with a character that no text has.
     n_filled = [max(0, 3 - len(text)) for text in shown]
-    joined = "".join(
-        text if not n else "\0" * n + text for text, n in zip(shown, n_filled, strict=True)
-    )
-    lengths = np.array([max(3, len(text)) for text in shown], np.int64)
-    points = _points(joined)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    filled = [f"{'-' * n}{text}" for text, n in zip(shown, n_filled, strict=True)]
+    offsets = np.concatenate([[0], np.cumsum([len(text) for text in filled])]).astype(np.int64)
+    points = _points("".join(filled))
     for i, n in enumerate(n_filled):
-        if n:
-            points[offsets[i] : offsets[i] + n] = 0
-    n_owner_bits = len(texts).bit_length()  # The end of the last one has a number too.
+        points[offsets[i] : offsets[i] + n] = 0
     bits = int(points.max(initial=1)).bit_length()
-    if 3 * bits + n_owner_bits > np.iinfo(np.uint64).bits:
-        points = np.searchsorted(distinct(points), points).astype(np.uint64)
-        bits = int(points.max(initial=1)).bit_length()
-    shift = np.uint64(bits)
-    owners = np.repeat(np.arange(len(texts), dtype=np.uint64), lengths)
-    keys = (owners[:-2] << shift | points[:-2]) << shift | points[1:-1]
-    keys = (keys << shift | points[2:])[owners[:-2] == owners[2:]]
-    if 3 * bits + n_owner_bits <= np.iinfo(np.uint32).bits:
-        # Half as long numbers are sorted in half the time.
-        keys = distinct(keys.astype(np.uint32)).astype(np.uint64)
-    else:
-        keys = distinct(keys)
-    borders = np.arange(len(texts) + 1, dtype=np.uint64) << np.uint64(3 * bits)
-    starts = np.searchsorted(keys, borders).astype(np.int64)
-    return Grams(keys & np.uint64((1 << 3 * bits) - 1), starts)
+    # Half as long numbers are handled in half the time.
+    width = np.uint32 if 3 * bits <= np.iinfo(np.uint32).bits else np.uint64
+    points, shift = points.astype(width), width(bits)
+    ids = (points[:-2] << shift | points[1:-1]) << shift | points[2:]
+    is_inside = np.ones(len(ids), np.bool_)
+    borders = offsets[1:-1]
+    is_inside[borders - 1] = is_inside[borders - 2] = False
+    return Grams(ids[is_inside], offsets - 2 * np.arange(len(offsets)))
 
 
-def distinct(values: NDArray[Unsigned]) -> NDArray[Unsigned]:
+def distinct(values: Ids) -> Ids:
     """Each value once, ascending. Many times as fast as `np.unique`, which hashes them."""
     ascending = np.sort(values)
-    is_first = np.ones(len(ascending), np.bool_)
-    is_first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[is_first]
+    return ascending[_begins(ascending)]
 
 
 def repeats(cut: Grams, threshold: float) -> list[Repeat]:
@@ -118,7 +99,7 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
     for one, other in _possible_pairs(cut, threshold):
         similarity = _jaccard(cut, one, other)
         if similarity >= threshold:
-            near.setdefault(max(one, other), []).append((min(one, other), similarity))
+            near.setdefault(other, []).append((one, similarity))
     found: list[Repeat] = []
     dropped: set[int] = set()
     for position in sorted(near):
@@ -132,66 +113,86 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
 
 def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     """How alike each of these texts is to each: a square matrix."""
-    sets = [cut.of(i) for i in positions]
-    sizes = np.array([len(one) for one in sets], np.int64)
-    owners = np.repeat(np.arange(len(sets)), sizes)
-    flat = np.concatenate([np.zeros(0, np.uint64), *sets])
-    order = np.argsort(flat)
-    ascending = flat[order]
-    is_first = np.ones(len(flat), np.bool_)
-    is_first[1:] = ascending[1:] != ascending[:-1]
-    numbers = np.cumsum(is_first) - 1
+    n = len(positions)
+    runs = [cut.ids[cut.starts[i] : cut.starts[i + 1]] for i in positions]
+    owners = np.repeat(np.arange(n, dtype=np.uint64), [len(run) for run in runs])
+    owner_bits = np.uint64(n.bit_length())
+    flat = np.concatenate([np.zeros(0, np.uint64), *runs]).astype(np.uint64)
+    # Sorted with their owners in the lowest bits: texts that share a trigram stand together.
+    keys = distinct(flat << owner_bits | owners)
+    owners = keys & ((np.uint64(1) << owner_bits) - np.uint64(1))
+    sizes = np.bincount(owners.astype(np.int64), minlength=n)
+    is_first = _begins(keys >> owner_bits)
     # A trigram of one text alone is common to no two.
-    is_shared = np.bincount(numbers)[numbers] > 1 if len(numbers) else is_first
+    is_last = np.ones(len(keys), np.bool_)
+    is_last[:-1] = is_first[1:]
+    is_shared = ~(is_first & is_last)
     columns = np.cumsum(is_first & is_shared) - 1
-    holds = np.zeros((len(sets), int(columns[-1]) + 1 if len(columns) else 0), np.float32)
-    holds[owners[order][is_shared], columns[is_shared]] = 1
-    # Exact: the counts are far below 2**24.
-    n_common = (holds @ holds.T).astype(np.int64)
+    n_columns = int(columns[-1]) + 1 if len(columns) else 0
+    # As bits and not as a product of matrices: that wakes up a pool of threads for so little.
+    holds = np.zeros((n, -(-n_columns // 64) * 64), np.bool_)
+    holds[owners[is_shared], columns[is_shared]] = True
+    rows = np.packbits(holds, axis=1).view(np.uint64)
+    n_common = np.zeros((n, n), np.int64)
+    for i, one in enumerate(rows):
+        n_common[i] = np.bitwise_count(rows & one).sum(axis=1, dtype=np.int64)
     np.fill_diagonal(n_common, sizes)
     return np.asarray(n_common / (sizes[:, None] + sizes[None, :] - n_common), np.float64)
 
 
-def _points(text: str) -> NDArray[np.uint64]:
-    """The code points, each one higher, so that 0 is free."""
+def _begins(ascending: Ids) -> NDArray[np.bool_]:
+    """Where another value begins."""
+    is_first = np.ones(len(ascending), np.bool_)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    return is_first
+
+
+def _points(text: str) -> NDArray[np.uint32]:
+    """The code points, renumbered in as few bits as they need, from 1 on: 0 is free."""
     if text.isascii():
-        return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.uint64) + np.uint64(1)
-    wide = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return wide.astype(np.uint64) + np.uint64(1)
+        return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.uint32) + np.uint32(1)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    is_present = np.zeros(int(points.max()) + 1, np.bool_)
+    is_present[points] = True
+    return np.cumsum(is_present, dtype=np.uint32)[points]
 
 
 def _possible_pairs(cut: Grams, threshold: float) -> list[tuple[int, int]]:
-    """A superset of the pairs that are alike enough.
+    """A superset of the pairs that are alike enough, the better one of each first.
 
-    Of two sets whose Jaccard similarity is `t`, the smaller has `t` of the larger's size at
-    least, and `(1 - t) / (1 + t)` of the sum of their sizes is what stands in only one of them.
+    Of two sets whose Jaccard similarity is `t`, at most `(1 - t) / (1 + t)` of the sum of their
+    sizes stands in only one of them; and a set is no larger than the text is long.
     """
-    sizes = cut.sizes
-    by_size = np.argsort(sizes, kind="stable")
-    ascending = sizes[by_size]
-    # The slack covers the rounding of products: one pair too many costs nothing.
-    ends = np.searchsorted(ascending, ascending / threshold + 1e-6, side="right")
-    n_each = ends - np.arange(cut.n) - 1
-    first = np.repeat(np.arange(cut.n), n_each)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(n_each) - n_each, n_each)
     signatures = _signatures(cut)
+    # The slack covers the rounding of products: one pair too many costs nothing.
+    most = (np.diff(cut.starts) * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
     found: list[tuple[int, int]] = []
-    for start in range(0, len(first), _PAIRS_AT_ONCE):
-        block = slice(start, start + _PAIRS_AT_ONCE)
-        one, other = by_size[first[block]], by_size[second[block]]
-        differing = np.bitwise_count(signatures[one] ^ signatures[other]).sum(axis=1)
-        most = (sizes[one] + sizes[other]) * ((1 - threshold) / (1 + threshold)) + 1e-6
-        is_possible = differing <= most
+    firsts = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
+    n_rows = max(1, _PAIRS_AT_ONCE // max(1, cut.n))
+    for start in range(0, cut.n, n_rows):
+        rows = slice(start, start + n_rows)
+        n_differing = np.zeros((len(most[rows]), cut.n), np.uint8)
+        for word in firsts:
+            n_differing += np.bitwise_count(word[rows, None] ^ word)
+        one, other = np.nonzero(n_differing <= most[rows, None] + most)
+        one += start
+        one, other = one[one < other], other[one < other]
+        n_differing = np.bitwise_count(signatures[one] ^ signatures[other]).sum(axis=1)
+        is_possible = n_differing <= most[one] + most[other]
         found += zip(one[is_possible].tolist(), other[is_possible].tolist(), strict=True)
     return found
 
 
 def _signatures(cut: Grams) -> NDArray[np.uint64]:
     n_bits = _SIGNATURE_BITS.bit_length() - 1
-    places = (cut.ids * np.uint64(_MULTIPLIER)) >> np.uint64(64 - n_bits)
-    is_set = np.zeros((cut.n, _SIGNATURE_BITS), np.bool_)
-    is_set[np.repeat(np.arange(cut.n), cut.sizes), places] = True
-    return np.packbits(is_set, axis=1).view(np.uint64)
+    # Of wide numbers the lower half alone: any function of a trigram will do.
+    hashed = cut.ids.astype(np.uint32) * np.uint32(_MULTIPLIER)
+    owners = np.repeat(
+        np.arange(cut.n, dtype=np.uint32) << np.uint32(n_bits), np.diff(cut.starts)
+    )
+    is_set = np.zeros(cut.n << n_bits, np.bool_)
+    is_set[owners | hashed >> np.uint32(32 - n_bits)] = True
+    return np.packbits(is_set.reshape(cut.n, _SIGNATURE_BITS), axis=1).view(np.uint64)
 
 
 def _jaccard(cut: Grams, i: int, j: int) -> float:

@@ -214,7 +214,8 @@ def _first_number(complete: Lines, text: str, n_lines: int) -> int:
 
 
 def _fenced(text: str, language: str) -> str:
-    fence = "`" * max(3, _longest_run(text) + 1)
+    # Most texts have no run as long as a fence: a search for one is cheap, finding all is not.
+    fence = "`" * (_longest_run(text) + 1) if "```" in text else "```"
     return f"{fence}{language}\n{_ended(text)}{fence}\n"
 
 
@@ -227,7 +228,7 @@ def _code_span(text: str) -> str:
 
 
 def _longest_run(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
+    return max(map(len, _BACKTICKS.findall(text)), default=0) if "`" in text else 0
 
 
 def _quoted(text: str) -> str:

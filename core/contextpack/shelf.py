@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from contextpack.codec import Scope
 from contextpack.model import (
     BatchCounter,
     Detail,
@@ -15,7 +16,6 @@ from contextpack.model import (
     Piece,
     Section,
     Style,
-    Symbol,
     TokenCounter,
 )
 from contextpack.render import footer, header, render_piece
@@ -48,8 +48,8 @@ class Desk:
 
     texts: Mapping[Path, Lined]
     languages: Mapping[Path, str]
-    symbols: Callable[[Path], Sequence[Symbol]]
-    """The definitions of a file, outermost first."""
+    scopes: Callable[[Path], Sequence[Scope]]
+    """Where the definitions of a file stand, outermost first."""
     style: Style
     count: BatchCounter
     limit: int
@@ -159,7 +159,7 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
         kept = _kept(lines, desk.texts[path], room, cut, desk.count)
         if not kept:
             break
-        ranges = _tidied([*chosen, *kept], desk.texts[path])
+        ranges = _tidied(kept, desk.texts[path], chosen)
         piece = piece_of(path, ranges, desk)
         if not chosen:
             piece = replace(piece, detail=Detail.TRUNCATED)
@@ -210,18 +210,18 @@ def _complete(piece: Piece | None) -> Sequence[Lines]:
 def _with_more(
     chosen: Sequence[Lines], path: Path, more: Sequence[Lines], desk: Desk
 ) -> Sequence[Lines]:
-    symbols = desk.symbols(path)
-    around = [span for lines in more for span in _signatures_around(lines, symbols)]
-    return _tidied([*chosen, *around, *more], desk.texts[path])
+    scopes = desk.scopes(path)
+    around = [span for lines in more for span in _signatures_around(lines, scopes)]
+    return _tidied([*around, *more], desk.texts[path], chosen)
 
 
-def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
+def _signatures_around(lines: Lines, scopes: Sequence[Scope]) -> list[Lines]:
     """The signatures of the definitions that a range begins inside of."""
+    start = lines.start
     return [
-        symbol.signature
-        for symbol in symbols
-        if symbol.signature.end < lines.start <= symbol.lines.end
-        and len(symbol.signature) <= MAX_SIGNATURE_LINES
+        Lines(first, last)
+        for _, end, first, last in scopes
+        if last < start <= end and last - first < MAX_SIGNATURE_LINES
     ]
 
 
@@ -244,18 +244,24 @@ def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
     return sum(desk.count.count_many([header(paths, desk.style), footer(desk.style)]))
 
 
-def _tidied(ranges: Sequence[Lines], text: Lined) -> tuple[Lines, ...]:
+def _tidied(more: Sequence[Lines], text: Lined, chosen: Sequence[Lines]) -> tuple[Lines, ...]:
     """Ranges without blank lines at their ends, short gaps between them closed.
 
-    Where all that is missing of the file is blank, the file is whole.
+    Those in `chosen` are without already. Where all that is missing of the file is blank, the
+    file is whole.
     """
     closed: list[Lines] = []
-    for span in merged(ranges):
+    for span in merged([*chosen, *more]):
         if closed and _is_short(closed[-1].end + 1, span.start - 1, text):
             closed[-1] = Lines(closed[-1].start, span.end)
         else:
             closed.append(span)
-    trimmed = [trim for span in closed if (trim := _trimmed(span, text)) is not None]
+    tidy = set(chosen)
+    trimmed = [
+        trim
+        for span in closed
+        if (trim := span if span in tidy else _trimmed(span, text)) is not None
+    ]
     if len(trimmed) == 1 and _is_rest_blank(trimmed[0], text):
         return (text.whole,)
     return tuple(trimmed)

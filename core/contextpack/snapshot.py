@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from contextpack.codec import decoded, decoded_terms
+from contextpack.codec import Scope, decoded, decoded_scopes, decoded_terms
 from contextpack.graph import Graph, graph, updated
 from contextpack.kinds import KINDS, kind_of
 from contextpack.model import Facts, Path, Skip, TermCounts
@@ -139,6 +139,10 @@ class Snapshot:
     def facts(self, path: Path) -> Facts:
         """The facts of a file. They are decoded each time: ask for files that matter."""
         return decoded(self.sources[path].outline)
+
+    def scopes(self, path: Path) -> tuple[Scope, ...]:
+        """Where the definitions of a file stand, outermost first. Decoded each time too."""
+        return decoded_scopes(self.sources[path].outline)
 
     def in_path_order(self) -> list[Source]:
         """The files, sorted by path."""

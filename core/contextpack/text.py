@@ -86,7 +86,7 @@ def split_lines(text: str) -> list[str]:
 
 def writable(text: str) -> str:
     """The text without lone surrogates, which no encoding can write: each becomes U+FFFD."""
-    return _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def merged(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
