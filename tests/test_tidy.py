@@ -19,19 +19,19 @@ LAYERS = [
     {"text", "errors"},
     {"model", "terms", "tokens", "secrets", "grams"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content"},
-    {"facts", "resolve"},
+    {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
     {"snapshot"},
     {"rank"},
     {"select", "allocate"},
     {"render", "plan"},
-    {"shelf", "choice"},
+    {"shelf", "choice", "excerpts"},
     {"ledger", "stable"},
     {"bundle"},
 ]
 PURE_STDLIB = {
     "__future__", "array", "bisect", "collections", "dataclasses", "enum", "fractions", "functools",
-    "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
+    "hashlib", "heapq", "html", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
     "typing", "unicodedata",
 }  # fmt: skip
 # `regex` has the Unicode tables for graphemes, `msgspec` turns values into bytes, `numpy` and

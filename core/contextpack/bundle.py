@@ -52,6 +52,7 @@ from contextpack.stable import (
     successor,
     total_score,
 )
+from contextpack.stamp import question_of
 from contextpack.text import Lines, lined
 
 # So many candidates that did not fit end the filling: what is left is too small.
@@ -84,8 +85,6 @@ class Pack:
     """How much better than the knapsack's choice the optimum could be; None without one."""
     unknown_words: tuple[str, ...]
     is_fallback: bool
-    revision: int
-    """1 without a predecessor; one more than the predecessor's when the text is another."""
     changes: tuple[Change, ...]
     """What is not as it stood in the predecessor; empty without one."""
     score: float
@@ -93,9 +92,14 @@ class Pack:
     given_up: float
     """By how much the score is below that of the pack without the predecessor; 0 or more."""
     standing: Standing
-    """What a successor starts from."""
+    """What a successor starts from; it keeps no snapshot alive."""
     account: Account = field(compare=False, repr=False)
     """What the ledger is made from. It keeps the snapshot alive."""
+
+    @property
+    def revision(self) -> int:
+        """1 without a predecessor; one more than its revision when the text is another."""
+        return self.standing.revision
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
@@ -112,7 +116,7 @@ def finish(
     limit: int,
     is_index_counter: bool = False,
     times: Mapping[Path, float] | None = None,
-    previous: Pack | None = None,
+    previous: Standing | None = None,
 ) -> Pack:
     """The pack of a plan. `limit` is how many tokens, by `count`, the text may have.
 
@@ -138,7 +142,7 @@ def finish(
         shelf = _forced(shelf, plan, desk)
         shelf = _filled(shelf, plan, chosen, desk)
     repeated = _repeated(plan, chosen)
-    standing = previous.standing if previous else NOTHING_STANDS
+    standing = previous or NOTHING_STANDS
     choices = Field(
         candidates=plan.candidates,
         order=chosen.order,
@@ -168,9 +172,7 @@ def finish(
         is_capped=plan.is_capped,
     )
     score = total_score(shelf, choices)
-    revision = 1
-    if previous:
-        revision = previous.revision + (text != previous.text)
+    is_new = previous is None or text != previous.text
     return Pack(
         text=text,
         tokens=count(text) if text else 0,
@@ -180,12 +182,13 @@ def finish(
         optimality_gap=chosen.optimality_gap,
         unknown_words=plan.ranking.unknown_words,
         is_fallback=plan.ranking.is_fallback,
-        revision=revision,
         changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
         given_up=max(0.0, round(total_score(fresh, choices) - score, SCORE_DIGITS)),
         account=account,
         standing=Standing(
+            text=text,
+            revision=standing.revision + is_new,
             pieces=tuple(shelf.pieces[path] for path in order),
             digests=MappingProxyType({path: choices.digests[path] for path in order}),
         ),
@@ -198,6 +201,7 @@ def _style(request: Request) -> Style:
         task=request.query if request.task else None,
         tree=request.tree,
         line_numbers=request.line_numbers,
+        stamp=question_of(request) if request.stamp else None,
     )
 
 

@@ -188,6 +188,8 @@ class Style:
     tree: bool = False
     """Whether a directory tree of the bundle's files stands on top."""
     line_numbers: bool = False
+    stamp: str | None = None
+    """The question as `stamp.question_of` writes it, to print at the end, or None."""
 
 
 @dataclass(frozen=True, slots=True)

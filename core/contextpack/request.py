@@ -73,6 +73,8 @@ class Request:
     task: bool = False
     tree: bool = False
     line_numbers: bool = False
+    stamp: bool = False
+    """Whether the question stands at the end of the bundle, so that it can be asked again."""
     scorer: Scorer = Scorer.FUSED
     strategy: Strategy = Strategy.GREEDY
     mmr_lambda: float = 0.7

@@ -84,13 +84,16 @@ class Change:
 class Standing:
     """What stands in a bundle, for its successor."""
 
+    text: str
+    revision: int
+    """How many bundles in a row have had another text than the one before; 1 is the first."""
     pieces: tuple[Piece, ...]
     """In the order of the text."""
     digests: Mapping[Path, str]
     """Of the files that the pieces were taken from."""
 
 
-NOTHING_STANDS = Standing((), MappingProxyType({}))
+NOTHING_STANDS = Standing("", 0, (), MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The command line. Reads arguments, asks `queries`, and says what came of it.
 
-Exit codes: 0 a result; 1 nothing relevant found; 2 wrong usage or unreadable root; 3 internal
+Exit codes: 0 a result; 1 nothing relevant found, or a bundle that no longer holds; 2 wrong usage or unreadable root; 3 internal
 error; 130 interrupted. Results go to standard output, everything else to standard error.
 """
 
@@ -18,12 +18,12 @@ from pathlib import Path
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import graphs, output, report, wire
+from contextpackd import bundles, graphs, output, report, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
 from contextpackd.drawing import svg
-from contextpackd.errors import DaemonError, InputProblem, OptionProblem
+from contextpackd.errors import BundleProblem, DaemonError, InputProblem, OptionProblem
 from contextpackd.grammars import grammars
 from contextpackd.graphs import GraphFormat
 from contextpackd.options import OPTIONS, Option, default_of, request_of
@@ -130,6 +130,35 @@ def _graph(parsed: argparse.Namespace) -> int:
             output.write_stdout(graphs.mermaid(shown))
         case GraphFormat.SVG:
             output.write_stdout(svg(graphs.dot(shown)))
+    return OK
+
+
+def _verify(parsed: argparse.Namespace) -> int:
+    text = bundles.read_bundle(parsed.bundle, output.read_file(parsed.bundle))
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        result = bundles.verification(_workspace(parsed), text, progress)
+    if parsed.format == _ENVELOPE:
+        document = wire.verification_json(result)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        report.show_verification(sys.stdout, result)
+    return OK if result.holds else NOTHING
+
+
+def _refresh(parsed: argparse.Namespace) -> int:
+    text = bundles.read_bundle(parsed.bundle, output.read_file(parsed.bundle))
+    if parsed.write and (str(parsed.bundle) == "-" or not bundles.is_nothing_else(text)):
+        reason = "is not a file with a bundle and nothing else; nothing was written"
+        raise BundleProblem(str(parsed.bundle), reason)
+    with report.progress(sys.stderr, time.monotonic) as progress:
+        result = bundles.renewal(_workspace(parsed), parsed.bundle, text, progress)
+    if parsed.format == _ENVELOPE:
+        document = wire.renewal_json(result)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        output.write_stdout(result.difference)
+    if parsed.write and result.difference:
+        output.write_file(parsed.bundle, result.answer.pack.text)
     return OK
 
 
@@ -295,6 +324,27 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument(
         "--unresolved", action="store_true", help="list the imports that did not resolve"
     )
+
+    verify = _command(
+        commands, "verify", _verify, "which ranges of a bundle no longer hold",
+        """exit code: 0 when all hold, 1 when not
+examples:
+  contextpackd verify bundle.md
+  pbpaste | contextpackd verify - --format json""",
+    )  # fmt: skip
+    refresh = _command(
+        commands, "refresh", _refresh, "ask a bundle's question again and show the difference",
+        """the bundle has to be made with --stamp; what still holds keeps its place
+examples:
+  contextpackd pack "retry failed uploads" --stamp --output bundle.md
+  contextpackd refresh bundle.md
+  contextpackd refresh bundle.md --write""",
+    )  # fmt: skip
+    for again in (verify, refresh):
+        again.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file; - is stdin")
+        _add_root(again)
+        _add_table_format(again)
+    refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
 
     chunks = _command(
         commands, "pack-chunks", _pack_chunks, "choose among scored chunks given as JSON on stdin",

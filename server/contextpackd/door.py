@@ -63,7 +63,8 @@ class Root:
         if unknown:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
         request: Request = request_of(query, options, lambda option: option.field)
-        return answer(self._workspace, request, lambda _done, _total: None, previous)
+        standing = previous.standing if previous else None
+        return answer(self._workspace, request, lambda _done, _total: None, standing)
 
 
 def open_root(root: str | Path, *, force: bool = False) -> Root:

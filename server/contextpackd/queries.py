@@ -13,6 +13,7 @@ from contextpack.model import Reason, Skip
 from contextpack.plan import Plan, plan
 from contextpack.rank import Ranking
 from contextpack.request import Forced, Order, Request, Scorer
+from contextpack.stable import Standing
 from contextpack.text import display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
 from contextpackd.counters import counter
@@ -60,7 +61,7 @@ class Explanation:
 
 
 def answer(
-    workspace: Workspace, request: Request, progress: Progress, previous: Pack | None = None
+    workspace: Workspace, request: Request, progress: Progress, previous: Standing | None = None
 ) -> Answer:
     """The pack for a request, from what is on disk now; it follows `previous`.
 
@@ -70,7 +71,7 @@ def answer(
     profile = profile_of(request.model)
     count = counter(profile)
     limit = usable_budget(request.spendable_tokens, profile)
-    standing = previous.standing.digests if previous else ()
+    standing = previous.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
         scan, planned = _planned(workspace, request, progress, standing)
         if planned is None:

@@ -10,10 +10,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from contextpack.excerpts import Status
 from contextpack.ledger import Item
 from contextpack.model import LedgerEntry, Outcome, Reason
 from contextpack.text import display_path
 from contextpackd import graphs, workspace
+from contextpackd.bundles import Verification, shown_lines
 from contextpackd.graphs import View
 from contextpackd.queries import Answer, Explanation
 from contextpackd.workspace import Scan
@@ -189,6 +191,33 @@ def _show_files(out: Console, scan: Scan) -> None:
         out.print(left_out)
     for notice in scan.notices:
         out.print(f"[yellow]{notice.kind.value}[/]: {escape(notice.message)}")
+
+
+def show_verification(stream: IO[str] | None, verification: Verification) -> None:
+    """The ranges of a bundle that no longer hold, and how many do."""
+    with _console(stream) as out:
+        _show_verification(out, verification)
+
+
+def _show_verification(out: Console, verification: Verification) -> None:
+    found = verification.found
+    if found.is_intact is False:
+        out.print("damaged: the bundle was changed after it was made")
+    for problem in found.problems:
+        out.print(f"damaged: {_safe(problem)}")
+    for check in verification.checks:
+        if check.status is not Status.HOLDS:
+            to = f" to {shown_lines(check.moved_to)}" if check.moved_to else ""
+            skip = verification.rules.get(check.path)
+            why = (
+                f" ({skip.reason.value}{f' by {skip.rule}' if skip.rule else ''})"
+                if skip
+                else ""
+            )
+            place = f"{_safe(check.path)}:{shown_lines(check.lines)}"
+            out.print(f"{check.status.value}{to}: {place}{escape(display_path(why))}")
+    n_held = sum(check.status is Status.HOLDS for check in verification.checks)
+    out.print(f"{n_held} of {len(verification.checks)} ranges hold")
 
 
 def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -> None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
 from contextpack.model import LedgerEntry, Skip
 from contextpack.rank import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
 from contextpack.stable import Change
-from contextpack.text import display_path, writable
+from contextpack.text import Lines, display_path, writable
+from contextpackd.bundles import Renewal, Verification
 from contextpackd.queries import FRESHNESS, Answer, Explanation
 from contextpackd.workspace import Scan
 
@@ -65,6 +67,50 @@ def files_json(root: str, scan: Scan) -> Json:
         "skipped": [_skip_json(skip) for skip in scan.snapshot.skipped],
         "warnings": [{"kind": n.kind.value, "message": n.message} for n in scan.notices],
     }
+
+
+def verification_json(verification: Verification) -> Json:
+    """A bundle held against a workspace, as JSON."""
+    found = verification.found
+    return {
+        "root": display_path(verification.root),
+        "holds": verification.holds,
+        "intact": found.is_intact,
+        "problems": list(found.problems),
+        "ranges": [_check_json(check, verification.rules) for check in verification.checks],
+    }
+
+
+def renewal_json(renewal: Renewal) -> Json:
+    """A question asked again, as JSON."""
+    pack = renewal.answer.pack
+    return {
+        "root": display_path(renewal.answer.root),
+        "changed": bool(renewal.difference),
+        "changes": [_change_json(change) for change in pack.changes],
+        "difference": renewal.difference,
+        "tokens": pack.tokens,
+        "text": pack.text,
+    }
+
+
+def _check_json(check: Check, rules: Mapping[str, Skip]) -> Json:
+    skip = rules.get(check.path)
+    optional = {
+        "movedTo": _lines_json(check.moved_to),
+        "reason": skip.reason.value if skip else None,
+        "rule": skip.rule if skip else None,
+    }
+    return {
+        "path": check.path,
+        "lines": _lines_json(check.lines),
+        "status": check.status.value,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _lines_json(lines: Lines | None) -> list[int] | None:
+    return None if lines is None else [lines.start, lines.end]
 
 
 def shown_entries(answer: Answer) -> Sequence[LedgerEntry]:

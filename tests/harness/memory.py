@@ -69,5 +69,5 @@ def packed(
         {path: files[path] for path in planned.paths},
         count=counter(profile),
         limit=usable_budget(request.spendable_tokens, profile),
-        previous=previous,
+        previous=previous.standing if previous else None,
     )
