@@ -157,10 +157,12 @@ def finish(
         ),
     )
     arrange = _arrangement(plan, times or {}, standing)
-    fresh, text = _rendered(shelf, arrange, desk)
+    fresh, text, tokens = _rendered(shelf, arrange, desk)
     shelf = fresh
     if previous and fits_frame:
-        shelf, text = _rendered(successor(fresh, standing, choices, desk), arrange, desk)
+        shelf, text, tokens = _rendered(
+            successor(fresh, standing, choices, desk), arrange, desk
+        )
     order = arrange(list(shelf.pieces))
     account = Account(
         ranking=plan.ranking,
@@ -172,10 +174,11 @@ def finish(
         is_capped=plan.is_capped,
     )
     score = total_score(shelf, choices)
+    fresh_score = score if shelf is fresh else total_score(fresh, choices)
     is_new = previous is None or text != previous.text
     return Pack(
         text=text,
-        tokens=count(text) if text else 0,
+        tokens=tokens,
         items=items(account),
         ledger_counts=ledger_counts(account),
         diversity=chosen.diversity,
@@ -184,7 +187,7 @@ def finish(
         is_fallback=plan.ranking.is_fallback,
         changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
-        given_up=max(0.0, round(total_score(fresh, choices) - score, SCORE_DIGITS)),
+        given_up=max(0.0, round(fresh_score - score, SCORE_DIGITS)),
         account=account,
         standing=Standing(
             text=text,
@@ -292,15 +295,18 @@ Arrangement = Callable[[Sequence[Path]], list[Path]]
 """Chosen files to their order in the text."""
 
 
-def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, str]:
-    """The shelf and its text; whatever joined text costs beyond its parts is given back."""
+def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, str, int]:
+    """The shelf, its text and the tokens of that.
+
+    Whatever joined text costs beyond its parts is given back.
+    """
     while shelf.pieces:
         order = arrange(list(shelf.pieces))
         text = framed([shelf.rendered[path] for path in order], order, desk.style)
-        if desk.count(text) <= desk.limit:
-            return shelf, text
+        if (tokens := desk.count(text)) <= desk.limit:
+            return shelf, text, tokens
         shelf = without_last(shelf, desk)
-    return shelf, ""
+    return shelf, "", 0
 
 
 def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) -> Arrangement:
@@ -311,8 +317,7 @@ def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) ->
     named = {item.path: number for number, item in enumerate(plan.forced)}
 
     def place(path: Path) -> tuple[int, float, Path]:
-        ranked = plan.ranking.file(path)
-        return named.get(path, len(named)), -ranked.score if ranked else 0.0, path
+        return named.get(path, len(named)), -plan.ranking.score(path), path
 
     def arranged(paths: Sequence[Path]) -> list[Path]:
         chosen = sorted(paths, key=place)

@@ -50,12 +50,8 @@ class Account:
     @property
     def cut_score(self) -> float:
         """The lowest score that won a place; 0 when none did."""
-        won = [
-            file.score
-            for path in self.order
-            if path not in self.forced and (file := self.ranking.file(path)) is not None
-        ]
-        return min(won, default=0.0)
+        won = (self.ranking.score(path) for path in self.order if path not in self.forced)
+        return min((score for score in won if score > 0), default=0.0)
 
 
 def items(account: Account) -> tuple[Item, ...]:
@@ -137,7 +133,7 @@ def _included(account: Account) -> list[LedgerEntry]:
             outcome=Outcome(account.shelf.pieces[path].detail.value),
             reason=Reason.PINNED if path in account.forced else Reason.RANKED,
             tokens=account.shelf.costs[path],
-            score=_score(account, path) or 0.0,
+            score=account.ranking.score(path),
         )
         for path in account.order
     ]
@@ -153,7 +149,7 @@ def _left_out(account: Account, limit: int | None = None) -> list[LedgerEntry]:
         scoreless = [
             path
             for path in snapshot.sources
-            if path not in account.shelf.pieces and _score(account, path) is None
+            if path not in account.shelf.pieces and account.ranking.score(path) <= 0
         ]
         paths += sorted(scoreless) if n_more is None else nsmallest(n_more, scoreless)
     cut_score = account.cut_score
@@ -166,12 +162,6 @@ def _skipped(account: Account) -> list[LedgerEntry]:
 
 def _entry(skip: Skip) -> LedgerEntry:
     return LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule)
-
-
-def _score(account: Account, path: Path) -> float | None:
-    slot = account.ranking.snapshot.slots.get(path)
-    score = 0.0 if slot is None else float(account.ranking.file_scores[slot])
-    return score if score > 0 else None
 
 
 def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
@@ -222,19 +212,19 @@ def _excluded(account: Account, source: Source, cut_score: float) -> LedgerEntry
         outcome=Outcome.EXCLUDED,
         reason=reason,
         tokens=source.tokens,
-        score=_score(account, source.path),
+        score=account.ranking.score(source.path) or None,
         duplicate_of=duplicate_of,
         similarity=similarity,
     )
 
 
 def _reason(account: Account, source: Source, cut_score: float) -> Reason:
-    score = _score(account, source.path)
+    score = account.ranking.score(source.path)
     if source.n_lines == 0:
         return Reason.EMPTY
     if source.path in account.forced:
         return Reason.OVER_BUDGET
-    if score is None:
+    if score <= 0:
         return Reason.NOT_RELEVANT
     if source.path in account.duplicates:
         return Reason.NEAR_DUPLICATE

@@ -151,6 +151,11 @@ class Ranking:
         found = zip((-scores[slots]).tolist(), paths[slots].tolist(), strict=True)
         return [path for _, path in sorted(found)][:n]
 
+    def score(self, path: Path) -> float:
+        """The score of a file; 0 where it has none."""
+        slot = self.snapshot.slots.get(path)
+        return 0.0 if slot is None else float(self.file_scores[slot])
+
     def file(self, path: Path) -> RankedFile | None:
         """One file, or None where it has no score."""
         slot = self.snapshot.slots.get(path)

@@ -256,12 +256,12 @@ def _tidied(more: Sequence[Lines], text: Lined, chosen: Sequence[Lines]) -> tupl
             closed[-1] = Lines(closed[-1].start, span.end)
         else:
             closed.append(span)
-    tidy = set(chosen)
-    trimmed = [
-        trim
-        for span in closed
-        if (trim := span if span in tidy else _trimmed(span, text)) is not None
-    ]
+    tidy = {span.start: span.end for span in chosen}
+    trimmed = []
+    for span in closed:
+        trim = span if tidy.get(span.start) == span.end else _trimmed(span, text)
+        if trim is not None:
+            trimmed.append(trim)
     if len(trimmed) == 1 and _is_rest_blank(trimmed[0], text):
         return (text.whole,)
     return tuple(trimmed)
@@ -283,11 +283,14 @@ def _is_rest_blank(span: Lines, text: Lined) -> bool:
 
 
 def _trimmed(span: Lines, text: Lined) -> Lines | None:
+    shown, starts = text.text, text.starts
     start, end = span.start, min(span.end, len(text))
-    while start <= end and not text.of(Lines(start, start)).strip():
+    while start <= end and not shown[starts[start - 1] : starts[start]].strip():
         start += 1
-    while end >= start and not text.of(Lines(end, end)).strip():
+    while end >= start and not shown[starts[end - 1] : starts[end]].strip():
         end -= 1
+    if (start, end) == (span.start, span.end):
+        return span
     return Lines(start, end) if start <= end else None
 
 

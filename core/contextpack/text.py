@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 _LINE_FEED = 10
+
+_start = attrgetter("start")
 
 # C0, DEL, C1, line and paragraph separators, and the characters that reorder text.
 _UNPRINTABLE = re.compile(
@@ -52,9 +55,10 @@ class Lined:
 
     def of(self, lines: Lines) -> str:
         """These lines, with their endings. Lines beyond the end are empty."""
-        last = len(self)
-        start = int(self.starts[min(lines.start - 1, last)])
-        return self.text[start : int(self.starts[min(lines.end, last)])]
+        starts = self.starts
+        last = len(starts) - 1
+        start, end = min(lines.start - 1, last), min(lines.end, last)
+        return self.text[starts[start] : starts[end]]
 
     @property
     def whole(self) -> Lines:
@@ -67,16 +71,17 @@ def lined(text: str) -> Lined:
     if "\r" in text:
         ends = np.array([match.end() for match in _LINE.finditer(text)], np.int64)
         return Lined(text, np.concatenate([np.zeros(1, np.int64), ends]))
-    points = (
+    points: NDArray[np.uint8] | NDArray[np.uint32] = (
         np.frombuffer(text.encode("ascii"), np.uint8)
         if text.isascii()
         else np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     )
-    ends = np.flatnonzero(points == _LINE_FEED) + 1
-    is_ended = not text or text.endswith("\n")
-    return Lined(
-        text, np.concatenate([[0], ends, [] if is_ended else [len(text)]]).astype(np.int64)
-    )
+    ends = np.flatnonzero(points == _LINE_FEED)
+    has_rest = bool(text) and not text.endswith("\n")
+    starts = np.empty(len(ends) + 1 + has_rest, np.int64)
+    starts[0], starts[-1] = 0, len(text)
+    np.add(ends, 1, out=starts[1 : len(ends) + 1])
+    return Lined(text, starts)
 
 
 def split_lines(text: str) -> list[str]:
@@ -92,7 +97,7 @@ def writable(text: str) -> str:
 def merged(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
     """The same lines as few ranges, in order; ranges that touch or overlap become one."""
     result: list[Lines] = []
-    for lines in sorted(ranges):
+    for lines in sorted(ranges, key=_start):
         if result and lines.start <= result[-1].end + 1:
             if lines.end > result[-1].end:
                 result[-1] = Lines(result[-1].start, lines.end)

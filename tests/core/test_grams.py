@@ -47,3 +47,9 @@ def test_copies_are_found_among_many_alike_texts() -> None:
     ]
     found = repeats(grams([*many, many[3], many[250]]), 0.97)
     assert [Repeat(300, 3, 1.0), Repeat(301, 250, 1.0)] == found
+
+
+def test_case_is_folded_within_each_text() -> None:
+    found = ["ΟΔΟΣ", "ΟΔΟΣ ΟΔΟΣ", " ΟΔΟΣ\n", "\ufeffab c", "ab c"]
+    assert jaccard(found[0], found[1]) == similarities(grams(found), range(5))[0][1]
+    assert [Repeat(2, 0, 1.0), Repeat(4, 3, 1.0)] == repeats(grams(found), 1.0)
