@@ -174,3 +174,110 @@ TestLivePack = LivePack.TestCase
 TestLivePack.settings = settings(
     max_examples=settings().max_examples // 2, stateful_step_count=12
 )
+
+
+def module(name: str, n_functions: int, word: str = "cart") -> str:
+    """A file whose functions are about a word, each of some sixty tokens."""
+    return "".join(
+        f"def {word}_{name}_{k}(items):\n"
+        + "".join(f"    {name}_{k}_{n} = items[{n}] * {k}\n" for n in range(5))
+        + f"    return {word}\n\n\n"
+        for k in range(n_functions)
+    )
+
+
+SHOP = {
+    f"{name}.py": module(name, 4) for name in ("apple", "beech", "cedar", "dogwood", "elder")
+}
+ASKED = Request(query="cart", budget_tokens=1500)
+
+
+def kinds(pack: Pack) -> dict[str, tuple[str, str]]:
+    return {change.path: (change.kind.value, change.cause.value) for change in pack.changes}
+
+
+def test_an_edit_elsewhere_changes_no_byte() -> None:
+    first = packed(SHOP, ASKED)
+    left_out = next(path for path in SHOP if path not in {i.path for i in first.items})
+    now = {
+        **SHOP,
+        left_out: SHOP[left_out].replace("items[1]", "items[2]"),
+        "new.md": "# Other\n",
+    }
+    second = packed(now, ASKED, previous=first)
+    assert (first.text, first.revision, ()) == (second.text, second.revision, second.changes)
+
+
+def test_an_edited_file_is_shown_anew_in_its_place() -> None:
+    first = packed(SHOP, ASKED)
+    path = first.items[1].path
+    now = {**SHOP, path: SHOP[path].replace("items[1]", "items[7]")}
+    second = packed(now, ASKED, previous=first)
+    assert [item.path for item in first.items] == [item.path for item in second.items]
+    assert {path: ("changed", "edited")} == kinds(second)
+    assert (2, True) == (second.revision, "items[7]" in second.text)
+
+
+def test_a_newcomer_within_the_margin_stays_out() -> None:
+    first = packed(SHOP, ASKED)
+    # As good as the others, and before them by its path: a pack made anew begins with it.
+    now = {**SHOP, "a.py": module("aspen", 4)}
+    assert packed(now, ASKED).items[0].path == "a.py"
+    second = packed(now, ASKED, previous=first)
+    assert first.text == second.text
+    assert 0 <= second.given_up <= MARGIN * packed(now, ASKED).score
+
+
+def test_a_newcomer_above_the_margin_takes_the_place_of_the_worst() -> None:
+    first = packed(SHOP, ASKED)
+    now = {**SHOP, "cart.py": module("cart", 4, "cart_cart")}
+    second = packed(now, ASKED, previous=first)
+    assert ("added", "ranked") == kinds(second)["cart.py"]
+    assert "removed" in {kind for kind, _ in kinds(second).values()}
+    kept = [item.path for item in first.items if item.path in {i.path for i in second.items}]
+    # What stays stands before what is new.
+    assert [*kept, "cart.py"] == [item.path for item in second.items][: len(kept) + 1]
+
+
+def test_a_file_that_is_gone_leaves_and_what_fits_takes_the_room() -> None:
+    first = packed(SHOP, ASKED)
+    gone = first.items[0].path
+    now = {path: text for path, text in SHOP.items() if path != gone}
+    second = packed(now, ASKED, previous=first)
+    assert ("removed", "gone") == kinds(second)[gone]
+    assert second.tokens > 0.9 * first.tokens
+
+
+def test_a_copy_of_what_stands_stays_out() -> None:
+    first = packed(SHOP, ASKED)
+    shown = first.items[0].path
+    now = {**SHOP, "aaa.py": SHOP[shown]}
+    second = packed(now, ASKED, previous=first)
+    assert first.text == second.text
+
+
+def test_what_the_request_names_comes_in_whatever_stands() -> None:
+    first = packed(SHOP, ASKED)
+    pinned = Request(query="cart", budget_tokens=1500, pins=("elder.py",))
+    second = packed(SHOP, pinned, previous=first)
+    expected = {"elder.py": ("added", "pinned")} if "elder.py" not in first.text else {}
+    assert expected.items() <= kinds(second).items()
+    assert "elder.py" in {item.path for item in second.items}
+
+
+def test_a_smaller_budget_drops_the_worst_and_keeps_the_beginning() -> None:
+    first = packed(SHOP, ASKED)
+    second = packed(SHOP, Request(query="cart", budget_tokens=700), previous=first)
+    assert second.tokens <= 700
+    first_part = render_piece(first.standing.pieces[0], style_of(ASKED))
+    assert first_part in second.text
+
+
+def test_an_order_by_path_is_kept_with_a_predecessor_too() -> None:
+    by_path = Request(query="cart", budget_tokens=1500, ordering=Order.PATH)
+    first = packed(SHOP, by_path)
+    second = packed(
+        {**SHOP, "cart.py": module("cart", 4, "cart_cart")}, by_path, previous=first
+    )
+    paths = [item.path for item in second.items]
+    assert sorted(paths) == paths
