@@ -146,10 +146,11 @@ def _left_out(account: Account, limit: int | None = None) -> list[LedgerEntry]:
     paths = [path for path in scored if path not in account.shelf.pieces][:limit]
     n_more = None if limit is None else limit - len(paths)
     if n_more != 0:
+        is_scoreless = snapshot.postings.is_alive & ~(account.ranking.file_scores > 0)
         scoreless = [
             path
-            for path in snapshot.sources
-            if path not in account.shelf.pieces and account.ranking.score(path) <= 0
+            for path in snapshot.paths[is_scoreless].tolist()
+            if path not in account.shelf.pieces
         ]
         paths += sorted(scoreless) if n_more is None else nsmallest(n_more, scoreless)
     cut_score = account.cut_score
