@@ -17,21 +17,21 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 # Lower rows may not import higher ones; modules on one row may not import each other.
 LAYERS = [
     {"text", "errors"},
-    {"model", "terms", "tokens", "secrets"},
+    {"model", "terms", "tokens", "secrets", "grams"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content"},
-    {"facts", "resolve"},
+    {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
     {"snapshot"},
-    {"rank"},
+    {"archive", "rank"},
     {"select", "allocate"},
     {"render", "plan"},
-    {"shelf"},
-    {"ledger"},
+    {"shelf", "choice", "excerpts"},
+    {"ledger", "stable"},
     {"bundle"},
 ]
 PURE_STDLIB = {
     "__future__", "array", "bisect", "collections", "dataclasses", "enum", "fractions", "functools",
-    "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
+    "hashlib", "heapq", "html", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
     "typing", "unicodedata",
 }  # fmt: skip
 # `regex` has the Unicode tables for graphemes, `msgspec` turns values into bytes, `numpy` and
@@ -41,9 +41,11 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
-    "subprocess": {"git.py", "drawing.py"},
+    "ctypes": {"grammars.py", "inotify.py"},
+    "sqlite3": {"database.py", "entries.py", "store.py"},
+    "subprocess": {"child.py", "drawing.py", "git.py"},
 }
-BLANKET_EXCEPT = {"cli.py", "batch.py"}
+BLANKET_EXCEPT = {"cli.py", "batch.py", "worker.py"}
 MAX_LINES = 500
 
 

@@ -5,56 +5,67 @@ the costs of their texts); then each is put on the shelf at its exact rendered c
 first and the others after them for as long as there is room; the rest of the room gets the
 start of the best that did not fit; at last the whole is rendered, counted, and given back from
 until it fits. The count of the rendered text is the only one that the budget believes.
+
+With a predecessor this is the fresh choice, towards which `stable` moves what stands.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
 
+from contextpack.choice import (
+    RANGE_TOKENS,
+    Choice,
+    choice,
+    counted_already,
+    counted_with,
+    place_of,
+)
+from contextpack.codec import Scope
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
 from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
-from contextpack.render import render
+from contextpack.rank import SCORE_DIGITS
+from contextpack.render import framed
 from contextpack.request import Order, Request
-from contextpack.select import ScoredChunk, pack, u_shaped
+from contextpack.select import u_shaped
 from contextpack.shelf import (
+    JOINED_TOKENS,
     Desk,
     Shelf,
     empty_shelf,
+    with_all,
     with_cut,
     with_lines,
     with_outline,
     without_last,
 )
 from contextpack.snapshot import Snapshot
-from contextpack.text import Lines, split_lines
-
-# What a range costs beyond its text: its numbers, the mark of the gap, its share of the path
-# line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
-RANGE_TOKENS = 8
-
-# Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
-# much less than alone. Larger ones are not tried: rendering and counting is the main work.
-JOINED_TOKENS = 16
+from contextpack.stable import (
+    NOTHING_STANDS,
+    Change,
+    Field,
+    Standing,
+    changes,
+    in_place,
+    successor,
+    total_score,
+)
+from contextpack.stamp import question_of
+from contextpack.text import Lines, lined
 
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
 
+# A file's path line and fence, roughly.
+HEAD_TOKENS = 20
+
+# Fewer candidates are put on the shelf one by one: where little is left, few of them fit.
+MIN_BATCH = 4
+
 # So many of the best that did not fit are tried for a cut.
 MAX_CUT_TRIES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the strategy says of the candidates."""
-
-    order: tuple[Candidate, ...]
-    """Near-duplicates are out; the chosen ones come first."""
-    tokens: Mapping[Candidate, int]
-    """Of each candidate's text alone."""
-    duplicates: Mapping[Candidate, tuple[Path, float]]
-    """Each near-duplicate with the path of the better one and their similarity."""
-    diversity: float
-    optimality_gap: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +77,34 @@ class Pack:
     """Of `text`, by the request's counter."""
     items: tuple[Item, ...]
     """In the order of `text`."""
-    ledger: tuple[LedgerEntry, ...]
-    """Every candidate once: what is in, in order of `items`, then the rest, best first."""
     ledger_counts: Mapping[str, int]
+    """How many candidates became what, all of them."""
     diversity: float
     """Of the strategy's choice, from 0 (all alike) to 1."""
     optimality_gap: float | None
     """How much better than the knapsack's choice the optimum could be; None without one."""
     unknown_words: tuple[str, ...]
     is_fallback: bool
+    changes: tuple[Change, ...]
+    """What is not as it stood in the predecessor; empty without one."""
+    score: float
+    """The sum of the scores of the candidates that stand in the text with all their lines."""
+    given_up: float
+    """By how much the score is below that of the pack without the predecessor; 0 or more."""
+    standing: Standing
+    """What a successor starts from; it keeps no snapshot alive."""
+    account: Account = field(compare=False, repr=False)
+    """What the ledger is made from. It keeps the snapshot alive."""
+
+    @property
+    def revision(self) -> int:
+        """1 without a predecessor; one more than its revision when the text is another."""
+        return self.standing.revision
+
+    @property
+    def ledger(self) -> tuple[LedgerEntry, ...]:
+        """Every candidate once, made anew each time: see `ledger.ledger`."""
+        return ledger(self.account)
 
 
 def finish(
@@ -84,49 +114,87 @@ def finish(
     *,
     count: BatchCounter,
     limit: int,
+    is_index_counter: bool = False,
     times: Mapping[Path, float] | None = None,
+    previous: Standing | None = None,
 ) -> Pack:
     """The pack of a plan. `limit` is how many tokens, by `count`, the text may have.
 
     `times` are seconds since the epoch for the chronological ordering; a file without one
-    stands last.
+    stands last. `is_index_counter` says that `count` is the counter which the snapshot's facts
+    were counted with, so that their counts are the request's too. The pack follows `previous` as `stable` says.
     """
     request = plan.request
+    lines = {path: lined(text) for path, text in texts.items()}
     desk = Desk(
-        texts={path: tuple(split_lines(text)) for path, text in texts.items()},
+        texts=lines,
         languages={path: snapshot.sources[path].language for path in texts},
-        symbols={path: snapshot.facts(path).symbols for path in texts},
+        scopes=_scopes(snapshot),
         style=_style(request),
         count=count,
         limit=limit,
     )
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
-    choice = _choice(plan, desk, max(1, limit - shelf.tokens))
+    counts = counted_already if is_index_counter else counted_with(count)
+    chosen = choice(plan, lines, counts, max(1, limit - shelf.tokens))
     if fits_frame:
-        shelf = _forced(shelf, plan, snapshot, desk)
-        shelf = _filled(shelf, plan, choice, desk)
-    shelf, text = _rendered(shelf, plan, times or {}, desk)
+        shelf = _forced(shelf, plan, desk)
+        shelf = _filled(shelf, plan, chosen, desk)
+    repeated = _repeated(plan, chosen)
+    standing = previous or NOTHING_STANDS
+    choices = Field(
+        candidates=plan.candidates,
+        order=chosen.order,
+        twins={path: better for path, (better, _) in repeated.items()},
+        forced=frozenset(item.path for item in plan.forced),
+        digests=MappingProxyType(
+            {
+                path: snapshot.sources[path].digest
+                for path in (*texts, *standing.digests)
+                if path in snapshot.sources
+            }
+        ),
+    )
+    arrange = _arrangement(plan, times or {}, standing)
+    fresh, text, tokens = _rendered(shelf, arrange, desk)
+    shelf = fresh
+    if previous and fits_frame:
+        shelf, text, tokens = _rendered(
+            successor(fresh, standing, choices, desk), arrange, desk
+        )
+    order = arrange(list(shelf.pieces))
     account = Account(
         ranking=plan.ranking,
         shelf=shelf,
-        forced=frozenset(item.path for item in plan.forced),
+        order=tuple(order),
+        forced=choices.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
-        duplicates=_repeated(plan, choice),
+        duplicates=repeated,
         is_capped=plan.is_capped,
     )
-    shown = items(account, _ordered(shelf, plan, times or {}))
-    entries = ledger(account, snapshot, shown)
+    score = total_score(shelf, choices)
+    fresh_score = score if shelf is fresh else total_score(fresh, choices)
+    is_new = previous is None or text != previous.text
     return Pack(
         text=text,
-        tokens=count(text) if text else 0,
-        items=shown,
-        ledger=entries,
-        ledger_counts=ledger_counts(entries),
-        diversity=choice.diversity,
-        optimality_gap=choice.optimality_gap,
+        tokens=tokens,
+        items=items(account),
+        ledger_counts=ledger_counts(account),
+        diversity=chosen.diversity,
+        optimality_gap=chosen.optimality_gap,
         unknown_words=plan.ranking.unknown_words,
         is_fallback=plan.ranking.is_fallback,
+        changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
+        score=score,
+        given_up=max(0.0, round(fresh_score - score, SCORE_DIGITS)),
+        account=account,
+        standing=Standing(
+            text=text,
+            revision=standing.revision + is_new,
+            pieces=tuple(shelf.pieces[path] for path in order),
+            digests=MappingProxyType({path: choices.digests[path] for path in order}),
+        ),
     )
 
 
@@ -136,51 +204,7 @@ def _style(request: Request) -> Style:
         task=request.query if request.task else None,
         tree=request.tree,
         line_numbers=request.line_numbers,
-    )
-
-
-def _choice(plan: Plan, desk: Desk, budget: int) -> Choice:
-    request = plan.request
-    forced = {item.path for item in plan.forced}
-    by_id = {
-        str(number): candidate
-        for number, candidate in enumerate(plan.candidates)
-        if candidate.path not in forced
-    }
-    texts = [_text(candidate, desk) for candidate in by_id.values()]
-    tokens = desk.count.count_many(texts)
-    result = pack(
-        [
-            ScoredChunk(
-                id=number,
-                content=text,
-                score=candidate.score,
-                tokens=n,
-                metadata={"group": candidate.path.rpartition("/")[0]},
-            )
-            for (number, candidate), text, n in zip(by_id.items(), texts, tokens, strict=True)
-        ],
-        budget=budget,
-        strategy=request.strategy,
-        mmr_lambda=request.mmr_lambda,
-        redundancy_threshold=request.dedup,
-        chunk_overhead_tokens=RANGE_TOKENS,
-        token_counter=desk.count,
-    )
-    chosen = [by_id[chunk.id] for chunk in result.chunks]
-    duplicates = {
-        by_id[left_out.id]: (by_id[left_out.redundant_with].path, left_out.similarity or 0.0)
-        for left_out in result.report.excluded
-        if left_out.redundant_with is not None
-    }
-    known = {*chosen, *duplicates}
-    others = [candidate for candidate in by_id.values() if candidate not in known]
-    return Choice(
-        order=(*chosen, *others),
-        tokens=dict(zip(by_id.values(), tokens, strict=True)),
-        duplicates=duplicates,
-        diversity=result.report.diversity,
-        optimality_gap=result.report.optimality_gap,
+        stamp=question_of(request) if request.stamp else None,
     )
 
 
@@ -190,22 +214,29 @@ def _repeated(plan: Plan, choice: Choice) -> dict[Path, tuple[Path, float]]:
     for candidate in plan.candidates:
         best.setdefault(candidate.path, candidate)
     return {
-        path: choice.duplicates[candidate]
+        path: choice.duplicates[place_of(candidate)]
         for path, candidate in best.items()
-        if candidate in choice.duplicates and choice.duplicates[candidate][0] != path
+        if choice.duplicates.get(place_of(candidate), (path,))[0] != path
     }
 
 
-def _text(candidate: Candidate, desk: Desk) -> str:
-    lines = desk.texts[candidate.path]
-    return "".join(lines[candidate.lines.start - 1 : candidate.lines.end])
+def _scopes(snapshot: Snapshot) -> Callable[[Path], Sequence[Scope]]:
+    """Where the definitions of a file stand; those asked for before are remembered."""
+    known: dict[Path, Sequence[Scope]] = {}
+
+    def scopes(path: Path) -> Sequence[Scope]:
+        if path not in known:
+            known[path] = snapshot.scopes(path)
+        return known[path]
+
+    return scopes
 
 
-def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
+def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
-        whole = Lines(1, max(1, len(desk.texts[item.path])))
-        signatures = [s.signature for s in snapshot.facts(item.path).symbols]
+        whole = desk.texts[item.path].whole
+        signatures = [Lines(first, last) for _, _, first, last in desk.scopes(item.path)]
         if item.detail is Detail.OUTLINE and signatures:
             added = with_outline(shelf, item.path, signatures, desk)
         else:
@@ -217,52 +248,89 @@ def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
-    missed: list[Candidate] = []
-    for candidate in choice.order:
-        room = desk.limit - shelf.tokens
+    order, missed = choice.order, list[Candidate]()
+    at = n_single = 0
+    while at < len(order) and len(missed) <= MAX_MISSES:
+        batch = () if n_single else _batch(order, at, shelf, desk)
         added = None
-        if choice.tokens[candidate] <= room + JOINED_TOKENS:
-            added = with_lines(shelf, candidate.path, candidate.lines, desk)
-        if added is not None:
-            shelf = added
-        else:
-            missed.append(candidate)
-            if len(missed) > MAX_MISSES:
+        while len(batch) >= MIN_BATCH:
+            added = with_all(shelf, [place_of(candidate) for candidate in batch], desk)
+            if added is not None:
                 break
+            batch = batch[: len(batch) // 2]
+        if added is not None:
+            shelf, at = added, at + len(batch)
+            continue
+        n_single = max(0, n_single or MIN_BATCH) - 1
+        candidate, at = order[at], at + 1
+        if candidate.tokens <= desk.limit - shelf.tokens + JOINED_TOKENS:
+            added = with_lines(shelf, candidate.path, candidate.lines, desk)
+        if added is None:
+            missed.append(candidate)
+        shelf = added or shelf
     for candidate in missed[:MAX_CUT_TRIES]:
         cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
         shelf = cut or shelf
     return shelf
 
 
-def _rendered(
-    shelf: Shelf, plan: Plan, times: Mapping[Path, float], desk: Desk
-) -> tuple[Shelf, str]:
-    """The shelf and its text; whatever joined text costs beyond its parts is given back."""
+def _batch(
+    order: Sequence[Candidate], start: int, shelf: Shelf, desk: Desk
+) -> Sequence[Candidate]:
+    """The candidates from there on, as many as fit by a rough count."""
+    room = desk.limit - shelf.tokens
+    paths = set(shelf.pieces)
+    batch: list[Candidate] = []
+    for candidate in islice(order, start, None):
+        room -= candidate.tokens + RANGE_TOKENS
+        room -= 0 if candidate.path in paths else HEAD_TOKENS
+        if room < 0:
+            break
+        paths.add(candidate.path)
+        batch.append(candidate)
+    return batch
+
+
+Arrangement = Callable[[Sequence[Path]], list[Path]]
+"""Chosen files to their order in the text."""
+
+
+def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, str, int]:
+    """The shelf, its text and the tokens of that.
+
+    Whatever joined text costs beyond its parts is given back.
+    """
     while shelf.pieces:
-        order = _ordered(shelf, plan, times)
-        text = render([shelf.pieces[path] for path in order], desk.style)
-        if desk.count(text) <= desk.limit:
-            return shelf, text
+        order = arrange(list(shelf.pieces))
+        text = framed([shelf.rendered[path] for path in order], order, desk.style)
+        if (tokens := desk.count(text)) <= desk.limit:
+            return shelf, text, tokens
         shelf = without_last(shelf, desk)
-    return shelf, ""
+    return shelf, "", 0
 
 
-def _ordered(shelf: Shelf, plan: Plan, times: Mapping[Path, float]) -> list[Path]:
-    """The chosen files in the order of the text: what the request named, then best first.
+def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) -> Arrangement:
+    """What the request named, then best first; and that in the request's ordering.
 
     Not in the order of choice: a large best hit is cut last, from what the others left.
     """
-    forced = [item.path for item in plan.forced]
-    ranked = [file.path for file in plan.ranking.files]
-    place = {path: number for number, path in enumerate(dict.fromkeys([*forced, *ranked]))}
-    chosen = sorted(shelf.pieces, key=lambda path: place[path])
-    match plan.request.ordering:
-        case Order.NATURAL:
-            return chosen
-        case Order.U_SHAPED:
-            return u_shaped(chosen)
-        case Order.CHRONOLOGICAL:
-            return sorted(chosen, key=lambda path: (path not in times, times.get(path, 0.0)))
-        case Order.PATH:
-            return sorted(chosen)
+    named = {item.path: number for number, item in enumerate(plan.forced)}
+
+    def place(path: Path) -> tuple[int, float, Path]:
+        return named.get(path, len(named)), -plan.ranking.score(path), path
+
+    def arranged(paths: Sequence[Path]) -> list[Path]:
+        chosen = sorted(paths, key=place)
+        match plan.request.ordering:
+            case Order.NATURAL | Order.STABLE:
+                return in_place(chosen, standing)
+            case Order.U_SHAPED:
+                return u_shaped(chosen)
+            case Order.CHRONOLOGICAL:
+                return sorted(
+                    chosen, key=lambda path: (path not in times, times.get(path, 0.0))
+                )
+            case Order.PATH:
+                return sorted(chosen)
+
+    return arranged

@@ -1,14 +1,17 @@
 """The account of a pack: what is in and why, and what became of every other candidate."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 
-from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason
-from contextpack.rank import RankedFile, Ranking
+import numpy as np
+
+from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason, Skip
+from contextpack.rank import Floats, RankedFile, Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
-from contextpack.snapshot import Snapshot, Source
+from contextpack.snapshot import Source
 from contextpack.text import Lines
 
 
@@ -29,10 +32,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Everything that was decided about a request."""
+    """Everything that was decided about a request, from which the ledger is made when asked for."""
 
     ranking: Ranking
     shelf: Shelf
+    order: tuple[Path, ...]
+    """The files of the bundle, in the order of its text."""
     forced: frozenset[Path]
     """The files that the request named."""
     considered: frozenset[Path]
@@ -45,58 +50,118 @@ class Account:
     @property
     def cut_score(self) -> float:
         """The lowest score that won a place; 0 when none did."""
-        scores = {file.path: file.score for file in self.ranking.files}
-        won = [
-            scores[path]
-            for path in self.shelf.pieces
-            if path in scores and path not in self.forced
-        ]
-        return min(won, default=0.0)
+        won = (self.ranking.score(path) for path in self.order if path not in self.forced)
+        return min((score for score in won if score > 0), default=0.0)
 
 
-def items(account: Account, order: Sequence[Path]) -> tuple[Item, ...]:
+def items(account: Account) -> tuple[Item, ...]:
     """The files of the bundle, in the order of its text."""
-    ranked = {file.path: file for file in account.ranking.files}
-    return tuple(_item(account, account.shelf.pieces[path], ranked.get(path)) for path in order)
-
-
-def ledger(
-    account: Account, snapshot: Snapshot, shown: Sequence[Item]
-) -> tuple[LedgerEntry, ...]:
-    """Every file of the snapshot and everything skipped, each exactly once."""
-    included = [
-        LedgerEntry(
-            path=item.path,
-            outcome=Outcome(item.detail.value),
-            reason=Reason.PINNED if item.path in account.forced else Reason.RANKED,
-            tokens=item.tokens,
-            score=item.score,
-        )
-        for item in shown
-    ]
-    in_bundle = {item.path for item in shown}
-    cut_score = account.cut_score
-    ranked = {file.path: file for file in account.ranking.files}
-    left_out = [
-        _left_out(account, source, ranked.get(path), cut_score)
-        for path, source in snapshot.sources.items()
-        if path not in in_bundle
-    ]
-    left_out.sort(key=lambda entry: (-(entry.score or 0.0), entry.path))
-    skipped = [
-        LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule)
-        for skip in snapshot.skipped
-    ]
-    return (*included, *left_out, *skipped)
-
-
-def ledger_counts(entries: Sequence[LedgerEntry]) -> Mapping[str, int]:
-    """How many entries have which outcome; those left out by their reason. Sorted by name."""
-    counts = Counter(
-        entry.reason.value if entry.outcome is Outcome.EXCLUDED else entry.outcome.value
-        for entry in entries
+    return tuple(
+        _item(account, account.shelf.pieces[path], account.ranking.file(path))
+        for path in account.order
     )
-    return dict(sorted(counts.items()))
+
+
+def ledger(account: Account) -> tuple[LedgerEntry, ...]:
+    """Every file of the snapshot and everything skipped, each exactly once.
+
+    First what is in, in the order of the text; then what is left out, best first; then what was
+    skipped. This looks at every file: `brief_ledger` does not.
+    """
+    return (*_included(account), *_left_out(account), *_skipped(account))
+
+
+def brief_ledger(account: Account, n_left_out: int) -> tuple[LedgerEntry, ...]:
+    """The beginning of the ledger, down to so many that are left out, and all secrets."""
+    left_out = _left_out(account, n_left_out)
+    n_more = n_left_out - len(left_out)
+    skipped = account.ranking.snapshot.skipped
+    told = [
+        skip
+        for number, skip in enumerate(skipped)
+        if number < n_more or skip.reason is Reason.SECRET
+    ]
+    return (*_included(account), *left_out, *map(_entry, told))
+
+
+def ledger_counts(account: Account) -> Mapping[str, int]:
+    """How many entries have which outcome; those left out by their reason. Sorted by name.
+
+    Files about which nothing special was decided are counted by their scores alone.
+    """
+    ranking = account.ranking
+    snapshot, scores = ranking.snapshot, ranking.file_scores
+    cut_score = account.cut_score
+    special = {*account.order, *account.forced, *account.duplicates}
+    if account.is_capped:
+        special |= account.considered
+    known = [path for path in special if path in snapshot.sources]
+    own = scores[[snapshot.slots[path] for path in known]]
+    is_empty = (np.diff(snapshot.postings.first_chunks) == 0) & snapshot.postings.is_alive
+    n_empty = int(np.count_nonzero(is_empty)) - sum(
+        snapshot.sources[path].n_lines == 0 for path in known
+    )
+    n_relevant = int(np.count_nonzero(scores > 0)) - int(np.count_nonzero(own > 0))
+    n_above = _n_from(scores, cut_score) - _n_from(own, cut_score)
+    counts = Counter(account.shelf.pieces[path].detail.value for path in account.order)
+    counts.update(
+        _reason(account, snapshot.sources[path], cut_score).value
+        for path in known
+        if path not in account.shelf.pieces
+    )
+    counts.update(skip.reason.value for skip in snapshot.skipped)
+    counts[Reason.EMPTY.value] += n_empty
+    counts[Reason.NOT_RELEVANT.value] += (
+        len(snapshot.sources) - len(known) - n_empty - n_relevant
+    )
+    if account.is_capped:
+        counts[Reason.MAX_CANDIDATES.value] += n_relevant
+    else:
+        counts[Reason.OVER_BUDGET.value] += n_above
+        counts[Reason.BELOW_CUT.value] += n_relevant - n_above
+    return {name: n for name, n in sorted(counts.items()) if n}
+
+
+def _n_from(scores: Floats, least: float) -> int:
+    return int(np.count_nonzero((scores > 0) & (scores >= least)))
+
+
+def _included(account: Account) -> list[LedgerEntry]:
+    return [
+        LedgerEntry(
+            path=path,
+            outcome=Outcome(account.shelf.pieces[path].detail.value),
+            reason=Reason.PINNED if path in account.forced else Reason.RANKED,
+            tokens=account.shelf.costs[path],
+            score=account.ranking.score(path),
+        )
+        for path in account.order
+    ]
+
+
+def _left_out(account: Account, limit: int | None = None) -> list[LedgerEntry]:
+    """The files that are not in, best first, then by path; the first so many of them."""
+    snapshot = account.ranking.snapshot
+    scored = account.ranking.best(None if limit is None else limit + len(account.order))
+    paths = [path for path in scored if path not in account.shelf.pieces][:limit]
+    n_more = None if limit is None else limit - len(paths)
+    if n_more != 0:
+        scoreless = [
+            path
+            for path in snapshot.sources
+            if path not in account.shelf.pieces and account.ranking.score(path) <= 0
+        ]
+        paths += sorted(scoreless) if n_more is None else nsmallest(n_more, scoreless)
+    cut_score = account.cut_score
+    return [_excluded(account, snapshot.sources[path], cut_score) for path in paths]
+
+
+def _skipped(account: Account) -> list[LedgerEntry]:
+    return [_entry(skip) for skip in account.ranking.snapshot.skipped]
+
+
+def _entry(skip: Skip) -> LedgerEntry:
+    return LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule)
 
 
 def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
@@ -137,32 +202,32 @@ def reasons_of(parts: Mapping[str, float]) -> list[str]:
     return [words for _, words in known]
 
 
-def _left_out(
-    account: Account,
-    source: Source,
-    ranked: RankedFile | None,
-    cut_score: float,
-) -> LedgerEntry:
+def _excluded(account: Account, source: Source, cut_score: float) -> LedgerEntry:
+    reason = _reason(account, source, cut_score)
     duplicate_of, similarity = None, None
-    if source.n_lines == 0:
-        reason = Reason.EMPTY
-    elif source.path in account.forced:
-        reason = Reason.OVER_BUDGET
-    elif ranked is None:
-        reason = Reason.NOT_RELEVANT
-    elif source.path in account.duplicates:
-        reason = Reason.NEAR_DUPLICATE
+    if reason is Reason.NEAR_DUPLICATE:
         duplicate_of, similarity = account.duplicates[source.path]
-    elif account.is_capped and source.path not in account.considered:
-        reason = Reason.MAX_CANDIDATES
-    else:
-        reason = Reason.OVER_BUDGET if ranked.score >= cut_score else Reason.BELOW_CUT
     return LedgerEntry(
         path=source.path,
         outcome=Outcome.EXCLUDED,
         reason=reason,
         tokens=source.tokens,
-        score=ranked.score if ranked else None,
+        score=account.ranking.score(source.path) or None,
         duplicate_of=duplicate_of,
         similarity=similarity,
     )
+
+
+def _reason(account: Account, source: Source, cut_score: float) -> Reason:
+    score = account.ranking.score(source.path)
+    if source.n_lines == 0:
+        return Reason.EMPTY
+    if source.path in account.forced:
+        return Reason.OVER_BUDGET
+    if score <= 0:
+        return Reason.NOT_RELEVANT
+    if source.path in account.duplicates:
+        return Reason.NEAR_DUPLICATE
+    if account.is_capped and source.path not in account.considered:
+        return Reason.MAX_CANDIDATES
+    return Reason.OVER_BUDGET if score >= cut_score else Reason.BELOW_CUT

@@ -1,11 +1,11 @@
 """What is worth reading for a request: more than fits, by the counts that the index keeps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from contextpack.model import Detail, Path
-from contextpack.rank import Ranking, classic_ranking, rank
+from contextpack.rank import RankedChunk, RankedFile, Ranking, classic_ranking, rank
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines
@@ -55,17 +55,22 @@ class Plan:
 
 
 def plan(
-    snapshot: Snapshot, request: Request, classic_scores: Mapping[Path, float] | None = None
+    snapshot: Snapshot,
+    request: Request,
+    classic_scores: Mapping[Path, float] | None = None,
+    standing: Collection[Path] = (),
 ) -> Plan:
-    """The plan for a request. The classic scorer reads texts, so its scores come from outside."""
+    """The plan for a request. The classic scorer reads texts, so its scores come from outside.
+
+    The files in `standing` are in a predecessor's bundle: however many are as good as they are,
+    they stay candidates for as long as their score is above the cut.
+    """
     if request.scorer is Scorer.CLASSIC:
         ranking = classic_ranking(snapshot, classic_scores or {})
-        found: Iterator[Candidate] = iter(
-            [_whole(snapshot, file.path, file.score) for file in ranking.files]
-        )
+        found = _files(snapshot, ranking.files)
     else:
         ranking = rank(snapshot, request.query)
-        found = _chunks(snapshot, ranking)
+        found = _chunks(snapshot, ranking.chunks(), _floor(ranking))
     kept: list[Candidate] = []
     tokens = 0
     for candidate in islice(found, request.max_candidates):
@@ -74,14 +79,26 @@ def plan(
         kept.append(candidate)
         tokens += candidate.tokens
     is_capped = len(kept) == request.max_candidates and next(found, None) is not None
+    if request.max_candidates is None:
+        waiting = set(standing) - {candidate.path for candidate in kept}
+        kept += _standing(snapshot, ranking, request.scorer, sorted(waiting))
     return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
 
 
-def _chunks(snapshot: Snapshot, ranking: Ranking) -> Iterator[Candidate]:
+def _floor(ranking: Ranking) -> float:
+    return MIN_SCORE_SHARE * float(ranking.chunk_scores.max(initial=0.0))
+
+
+def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:
+    for file in ranked:
+        yield _whole(snapshot, file.path, file.score)
+
+
+def _chunks(
+    snapshot: Snapshot, best_first: Iterable[RankedChunk], floor: float
+) -> Iterator[Candidate]:
     small = set[Path]()
-    floor = 0.0
-    for ranked in ranking.chunks():
-        floor = floor or MIN_SCORE_SHARE * ranked.score
+    for ranked in best_first:
         if ranked.score < floor:
             break
         if snapshot.sources[ranked.path].tokens > SMALL_FILE_TOKENS:
@@ -89,6 +106,30 @@ def _chunks(snapshot: Snapshot, ranking: Ranking) -> Iterator[Candidate]:
         elif ranked.path not in small:
             small.add(ranked.path)
             yield _whole(snapshot, ranked.path, ranked.score)
+
+
+def _standing(
+    snapshot: Snapshot, ranking: Ranking, scorer: Scorer, paths: Iterable[Path]
+) -> list[Candidate]:
+    """The candidates of these files that are not below the cut, best first."""
+    known = [path for path in paths if path in snapshot.slots]
+    if scorer is Scorer.CLASSIC:
+        files = [file for path in known if (file := ranking.file(path)) is not None]
+        return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
+    chunks = [chunk for path in known for chunk in _chunks_of(snapshot, ranking, path)]
+    chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
+    return list(_chunks(snapshot, chunks, _floor(ranking)))
+
+
+def _chunks_of(snapshot: Snapshot, ranking: Ranking, path: Path) -> list[RankedChunk]:
+    slot = snapshot.slots[path]
+    first, end = snapshot.postings.first_chunks[slot : slot + 2].tolist()
+    scored = enumerate(ranking.chunk_scores[first:end].tolist(), first)
+    return [
+        RankedChunk(path, *snapshot.postings.chunk(number), score)
+        for number, score in scored
+        if score > 0
+    ]
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:

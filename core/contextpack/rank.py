@@ -79,9 +79,6 @@ KIND_TERMS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 
 SCORE_DIGITS = 6
 
-# So many of the most relevant files lift what they import and what imports them.
-LIFTING_FILES = 256
-
 # So many of the best chunks are put in order at first.
 FIRST_CHUNKS = 512
 
@@ -139,6 +136,22 @@ class Ranking:
         slots = np.flatnonzero(self.file_scores > 0).tolist()
         found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
         return tuple(self._file(slot) for _, _, slot in sorted(found))
+
+    def best(self, n: int | None = None) -> list[Path]:
+        """The `n` best files with a score, best first, or all of them; ties by path."""
+        paths, scores = self.snapshot.paths, self.file_scores
+        slots = np.flatnonzero(scores > 0)
+        if n is not None and n < len(slots):
+            # All that tie with the last one: which of them are among the best their paths say.
+            least = np.partition(scores[slots], len(slots) - n)[len(slots) - n] if n else np.inf
+            slots = slots[scores[slots] >= least]
+        found = zip((-scores[slots]).tolist(), paths[slots].tolist(), strict=True)
+        return [path for _, path in sorted(found)][:n]
+
+    def score(self, path: Path) -> float:
+        """The score of a file; 0 where it has none."""
+        slot = self.snapshot.slots.get(path)
+        return 0.0 if slot is None else float(self.file_scores[slot])
 
     def file(self, path: Path) -> RankedFile | None:
         """One file, or None where it has no score."""
@@ -301,31 +314,15 @@ def _scaled(scores: Floats) -> Floats:
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
-    """The relevance of the best neighbour in the import graph, damped where it has many.
-
-    Only the most relevant files lift their neighbours: from the others hardly anything comes.
-    """
+    """The relevance of the best neighbour in the import graph, damped where it has many."""
     lift = np.zeros(len(relevance))
-    for slot in _top(relevance, LIFTING_FILES).tolist():
-        path = snapshot.paths[slot]
-        for edges in (snapshot.graph.imports, snapshot.graph.importers):
-            neighbours = edges.get(path, ())
-            for neighbour in neighbours:
-                index = snapshot.slots[neighbour]
-                given = relevance[slot] / math.sqrt(len(neighbours))
-                lift[index] = max(lift[index], given)
+    for sources, targets in (
+        (snapshot.importing, snapshot.imported),
+        (snapshot.imported, snapshot.importing),
+    ):
+        n_neighbours = np.bincount(sources, minlength=len(relevance))
+        np.maximum.at(lift, targets, relevance[sources] / np.sqrt(n_neighbours[sources]))
     return _scaled(lift)
-
-
-def _top(values: Floats, n: int) -> NDArray[np.int64]:
-    """Where the `n` highest values above zero stand, and all that tie with the last of them."""
-    found = np.flatnonzero(values > 0)
-    if len(found) <= n:
-        return found
-    rounded = np.round(values[found], SCORE_DIGITS)
-    least: float = np.partition(rounded, len(found) - n)[len(found) - n]
-    best: NDArray[np.int64] = found[rounded >= least]
-    return best
 
 
 def _mentions(snapshot: Snapshot, asked: Question) -> Floats:
@@ -425,9 +422,7 @@ def _ranking(
 def _fallback(snapshot: Snapshot) -> Ranking:
     """Without words: what much is built on, what changed last, and what stands near the root."""
     postings = snapshot.postings
-    importers = np.zeros(postings.n_slots)
-    for path, found in snapshot.graph.importers.items():
-        importers[snapshot.slots[path]] = math.log1p(len(found))
+    importers = np.log1p(np.bincount(snapshot.imported, minlength=postings.n_slots))
     modified = np.where(postings.is_alive, snapshot.modified, np.inf)
     oldest = float(modified.min(initial=math.inf))
     depths = np.array([path.count("/") for path in snapshot.paths.tolist()], np.float64)

@@ -26,7 +26,9 @@ class Strategy(StrEnum):
 class Order(StrEnum):
     """In which order the chosen files stand in the text."""
 
-    NATURAL = "natural"  # Best first.
+    # Best first. With a predecessor as `stable`: a file that moves costs all that follows it.
+    NATURAL = "natural"
+    STABLE = "stable"  # As in the predecessor, then what is new, best first.
     U_SHAPED = "u-shaped"  # The best at both ends, against "lost in the middle".
     CHRONOLOGICAL = "chronological"  # Oldest change first.
     PATH = "path"
@@ -71,6 +73,8 @@ class Request:
     task: bool = False
     tree: bool = False
     line_numbers: bool = False
+    stamp: bool = False
+    """Whether the question stands at the end of the bundle, so that it can be asked again."""
     scorer: Scorer = Scorer.FUSED
     strategy: Strategy = Strategy.GREEDY
     mmr_lambda: float = 0.7

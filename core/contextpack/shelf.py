@@ -4,10 +4,11 @@ Every step renders the changed file's part and counts it: a cost is never added 
 stored counts. A shelf is a value; what does not fit leaves the old one standing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from contextpack.codec import Scope
 from contextpack.model import (
     BatchCounter,
     Detail,
@@ -15,12 +16,11 @@ from contextpack.model import (
     Piece,
     Section,
     Style,
-    Symbol,
     TokenCounter,
 )
 from contextpack.render import footer, header, render_piece
 from contextpack.request import Cut
-from contextpack.text import Lines, merged
+from contextpack.text import Lined, Lines, merged, split_lines
 from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, tail_lines
 
 # Two chosen ranges with so few lines between them become one: the mark of a gap costs as much
@@ -32,6 +32,10 @@ MAX_JOINED_BLANKS = 3
 # stands. Longer signatures cost more than they say.
 MAX_SIGNATURE_LINES = 4
 
+# Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
+# much less than alone. Larger ones are not tried: rendering and counting is the main work.
+JOINED_TOKENS = 16
+
 # A cut of fewer tokens says nothing that its path line would not; where it is all that the
 # bundle has, a line or two are better than nothing.
 MIN_CUT_TOKENS = 60
@@ -42,11 +46,10 @@ MIN_ONLY_TOKENS = 20
 class Desk:
     """What filling needs and does not change: the texts, the style, the counter, the limit."""
 
-    texts: Mapping[Path, tuple[str, ...]]
-    """The lines of each file, with their endings."""
+    texts: Mapping[Path, Lined]
     languages: Mapping[Path, str]
-    symbols: Mapping[Path, tuple[Symbol, ...]]
-    """The definitions of each file, outermost first."""
+    scopes: Callable[[Path], Sequence[Scope]]
+    """Where the definitions of a file stand, outermost first."""
     style: Style
     count: BatchCounter
     limit: int
@@ -55,9 +58,10 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The pieces chosen so far, in order of choice, each with the cost of its rendered part."""
+    """The pieces chosen so far, in order of choice, each rendered and with its cost."""
 
     pieces: Mapping[Path, Piece]
+    rendered: Mapping[Path, str]
     costs: Mapping[Path, int]
     parts: int
     """The sum of the costs."""
@@ -72,16 +76,64 @@ class Shelf:
 
 def empty_shelf(desk: Desk) -> Shelf:
     """A shelf with nothing on it."""
-    return Shelf(MappingProxyType({}), MappingProxyType({}), 0, _frame((), desk))
+    nothing: Mapping[Path, str] = MappingProxyType({})
+    return Shelf(MappingProxyType({}), nothing, MappingProxyType({}), 0, _frame((), desk))
+
+
+def shelf_of(pieces: Iterable[Piece], desk: Desk) -> Shelf:
+    """A shelf with these pieces, whether they fit or not."""
+    return _with_pieces(empty_shelf(desk), pieces, desk)
 
 
 def with_lines(shelf: Shelf, path: Path, lines: Lines, desk: Desk) -> Shelf | None:
     """The shelf with more lines of a file on it, or None when they do not fit."""
-    old = shelf.pieces.get(path)
-    chosen = [section.lines for section in old.sections if section.lines] if old else []
-    around = _signatures_around(lines, desk.symbols[path])
-    ranges = _tidied([*chosen, *around, lines], desk.texts[path])
-    return _with_piece(shelf, piece_of(path, ranges, desk), desk) if ranges else None
+    piece = grown(shelf.pieces.get(path), path, [lines], desk)
+    return with_piece(shelf, piece, desk) if piece else None
+
+
+def with_all(shelf: Shelf, wanted: Sequence[tuple[Path, Lines]], desk: Desk) -> Shelf | None:
+    """What `with_lines` gives for one after the other, counted once.
+
+    None when they do not fit together, or when lines are blank and their file has no others.
+    """
+    shown: dict[Path, Sequence[Lines]] = {}
+    for path, lines in wanted:
+        before = shown[path] if path in shown else _complete(shelf.pieces.get(path))
+        shown[path] = _with_more(before, path, [lines], desk)
+        if not shown[path]:
+            return None
+    pieces = [piece_of(path, ranges, desk) for path, ranges in shown.items()]
+    full = _with_pieces(shelf, pieces, desk)
+    return full if full.tokens <= desk.limit else None
+
+
+def grown(old: Piece | None, path: Path, more: Sequence[Lines], desk: Desk) -> Piece | None:
+    """A file's piece with more lines, and the signatures around them; None if all are blank."""
+    ranges = _with_more(_complete(old), path, more, desk)
+    return piece_of(path, ranges, desk) if ranges else None
+
+
+def with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
+    """The shelf with this piece in the place of its file's, or None when it does not fit."""
+    text = render_piece(piece, desk.style)
+    return put(shelf, piece, text, desk.count(text), desk)
+
+
+def put(shelf: Shelf, piece: Piece, text: str, cost: int, desk: Desk) -> Shelf | None:
+    """The same for a piece that is rendered already, and known to cost so much."""
+    path, frame = piece.path, shelf.frame
+    if desk.style.tree and path not in shelf.pieces:
+        frame = _frame((*shelf.pieces, path), desk)
+    parts = shelf.parts - shelf.costs.get(path, 0) + cost
+    if frame + parts > desk.limit:
+        return None
+    return Shelf(
+        MappingProxyType({**shelf.pieces, path: piece}),
+        MappingProxyType({**shelf.rendered, path: text}),
+        MappingProxyType({**shelf.costs, path: cost}),
+        parts,
+        frame,
+    )
 
 
 def with_outline(
@@ -89,7 +141,7 @@ def with_outline(
 ) -> Shelf | None:
     """The shelf with a file's signatures on it, or None when they do not fit."""
     piece = piece_of(path, merged(signatures), desk)
-    return _with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
+    return with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
 
 
 def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Shelf | None:
@@ -98,20 +150,20 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
     Whole lines where one fits, else whole graphemes of the first or last line.
     """
     old = shelf.pieces.get(path)
-    chosen = [section.lines for section in old.sections if section.lines] if old else []
+    chosen = _complete(old)
     least = MIN_CUT_TOKENS if shelf.pieces else MIN_ONLY_TOKENS
     room = desk.limit - shelf.tokens
-    if old is None:
+    if old is None and room >= least:
         room -= desk.count(render_piece(_cut_piece(path, (), desk), desk.style))
     while room >= least:
         kept = _kept(lines, desk.texts[path], room, cut, desk.count)
         if not kept:
             break
-        ranges = _tidied([*chosen, *kept], desk.texts[path])
+        ranges = _tidied(kept, desk.texts[path], chosen)
         piece = piece_of(path, ranges, desk)
         if not chosen:
             piece = replace(piece, detail=Detail.TRUNCATED)
-        if (result := _with_piece(shelf, piece, desk)) is not None:
+        if (result := with_piece(shelf, piece, desk)) is not None:
             return result
         room -= max(1, room // 16)
     if shelf.pieces:
@@ -121,94 +173,130 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
 
 def without_last(shelf: Shelf, desk: Desk) -> Shelf:
     """The shelf without the file that was chosen last."""
-    last = list(shelf.pieces)[-1]
-    pieces = {path: piece for path, piece in shelf.pieces.items() if path != last}
-    costs = {path: cost for path, cost in shelf.costs.items() if path != last}
+    return without(shelf, list(shelf.pieces)[-1], desk)
+
+
+def without(shelf: Shelf, path: Path, desk: Desk) -> Shelf:
+    """The shelf without a file."""
+    pieces, rendered, costs = {**shelf.pieces}, {**shelf.rendered}, {**shelf.costs}
+    parts = shelf.parts - costs.pop(path)
+    del pieces[path], rendered[path]
     return Shelf(
         MappingProxyType(pieces),
+        MappingProxyType(rendered),
         MappingProxyType(costs),
-        sum(costs.values()),
-        _frame(tuple(pieces), desk),
+        parts,
+        _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame,
     )
 
 
 def piece_of(path: Path, ranges: Sequence[Lines], desk: Desk) -> Piece:
     """The piece that shows these ranges of a file, which do not touch one another."""
-    lines = desk.texts[path]
-    whole = len(ranges) == 1 and ranges[0] == Lines(1, max(1, len(lines)))
+    text = desk.texts[path]
+    is_whole = len(ranges) == 1 and ranges[0] == text.whole
     return Piece(
         path=path,
         language=desk.languages[path],
-        detail=Detail.WHOLE if whole else Detail.CHUNKS,
-        sections=tuple(
-            Section(span, "".join(lines[span.start - 1 : span.end])) for span in ranges
-        ),
-        n_lines=len(lines),
+        detail=Detail.WHOLE if is_whole else Detail.CHUNKS,
+        sections=tuple(Section(span, text.of(span)) for span in ranges),
+        n_lines=len(text),
     )
 
 
-def _signatures_around(lines: Lines, symbols: Sequence[Symbol]) -> list[Lines]:
+def _complete(piece: Piece | None) -> Sequence[Lines]:
+    return [section.lines for section in piece.sections if section.lines] if piece else ()
+
+
+def _with_more(
+    chosen: Sequence[Lines], path: Path, more: Sequence[Lines], desk: Desk
+) -> Sequence[Lines]:
+    scopes = desk.scopes(path)
+    around = [span for lines in more for span in _signatures_around(lines, scopes)]
+    return _tidied([*around, *more], desk.texts[path], chosen)
+
+
+def _signatures_around(lines: Lines, scopes: Sequence[Scope]) -> list[Lines]:
     """The signatures of the definitions that a range begins inside of."""
+    start = lines.start
     return [
-        symbol.signature
-        for symbol in symbols
-        if symbol.signature.end < lines.start <= symbol.lines.end
-        and len(symbol.signature) <= MAX_SIGNATURE_LINES
+        Lines(first, last)
+        for _, end, first, last in scopes
+        if last < start <= end and last - first < MAX_SIGNATURE_LINES
     ]
 
 
-def _with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
-    cost = desk.count(render_piece(piece, desk.style))
-    frame = shelf.frame
-    if desk.style.tree and piece.path not in shelf.pieces:
-        frame = _frame((*shelf.pieces, piece.path), desk)
-    parts = shelf.parts - shelf.costs.get(piece.path, 0) + cost
-    if frame + parts > desk.limit:
-        return None
-    pieces = {**shelf.pieces, piece.path: piece}
-    costs = {**shelf.costs, piece.path: cost}
-    return Shelf(MappingProxyType(pieces), MappingProxyType(costs), parts, frame)
+def _with_pieces(shelf: Shelf, more: Iterable[Piece], desk: Desk) -> Shelf:
+    """The shelf with these pieces, whether they fit or not."""
+    added = {piece.path: piece for piece in more}
+    texts = {path: render_piece(piece, desk.style) for path, piece in added.items()}
+    counts = dict(zip(texts, desk.count.count_many(texts.values()), strict=True))
+    pieces, costs = {**shelf.pieces, **added}, {**shelf.costs, **counts}
+    return Shelf(
+        MappingProxyType(pieces),
+        MappingProxyType({**shelf.rendered, **texts}),
+        MappingProxyType(costs),
+        sum(costs.values()),
+        _frame(tuple(pieces), desk) if desk.style.tree else shelf.frame,
+    )
 
 
 def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
-    return desk.count(header(paths, desk.style)) + desk.count(footer(desk.style))
+    return sum(desk.count.count_many([header(paths, desk.style), footer(desk.style)]))
 
 
-def _tidied(ranges: Sequence[Lines], lines: Sequence[str]) -> tuple[Lines, ...]:
+def _tidied(more: Sequence[Lines], text: Lined, chosen: Sequence[Lines]) -> tuple[Lines, ...]:
     """Ranges without blank lines at their ends, short gaps between them closed.
 
-    Where all that is missing of the file is blank, the file is whole.
+    Those in `chosen` are without already. Where all that is missing of the file is blank, the
+    file is whole.
     """
     closed: list[Lines] = []
-    for span in merged(ranges):
-        gap = lines[closed[-1].end : span.start - 1] if closed else ()
-        is_blank = len(gap) <= MAX_JOINED_BLANKS and not any(line.strip() for line in gap)
-        if closed and (is_blank or len(gap) <= MAX_JOINED_GAP):
+    for span in merged([*chosen, *more]):
+        if closed and _is_short(closed[-1].end + 1, span.start - 1, text):
             closed[-1] = Lines(closed[-1].start, span.end)
         else:
             closed.append(span)
-    trimmed = [trim for span in closed if (trim := _trimmed(span, lines)) is not None]
-    if len(trimmed) == 1:
-        before, after = lines[: trimmed[0].start - 1], lines[trimmed[0].end :]
-        if not any(line.strip() for line in (*before, *after)):
-            return (Lines(1, max(1, len(lines))),)
+    tidy = {span.start: span.end for span in chosen}
+    trimmed = []
+    for span in closed:
+        trim = span if tidy.get(span.start) == span.end else _trimmed(span, text)
+        if trim is not None:
+            trimmed.append(trim)
+    if len(trimmed) == 1 and _is_rest_blank(trimmed[0], text):
+        return (text.whole,)
     return tuple(trimmed)
 
 
-def _trimmed(span: Lines, lines: Sequence[str]) -> Lines | None:
-    start, end = span.start, min(span.end, len(lines))
-    while start <= end and not lines[start - 1].strip():
+def _is_short(first: int, last: int, text: Lined) -> bool:
+    """Whether the gap of these lines is closed."""
+    n_lines = last - first + 1
+    if n_lines <= MAX_JOINED_GAP:
+        return True
+    return n_lines <= MAX_JOINED_BLANKS and not text.of(Lines(first, last)).strip()
+
+
+def _is_rest_blank(span: Lines, text: Lined) -> bool:
+    before, after = Lines(1, span.start - 1) if span.start > 1 else None, span.end + 1
+    if before and text.of(before).strip():
+        return False
+    return after > len(text) or not text.of(Lines(after, len(text))).strip()
+
+
+def _trimmed(span: Lines, text: Lined) -> Lines | None:
+    shown, starts = text.text, text.starts
+    start, end = span.start, min(span.end, len(text))
+    while start <= end and not shown[starts[start - 1] : starts[start]].strip():
         start += 1
-    while end >= start and not lines[end - 1].strip():
+    while end >= start and not shown[starts[end - 1] : starts[end]].strip():
         end -= 1
+    if (start, end) == (span.start, span.end):
+        return span
     return Lines(start, end) if start <= end else None
 
 
-def _kept(
-    lines: Lines, text: Sequence[str], room: int, cut: Cut, count: TokenCounter
-) -> list[Lines]:
+def _kept(lines: Lines, text: Lined, room: int, cut: Cut, count: TokenCounter) -> list[Lines]:
     """Which of these lines stay when only so many tokens are left."""
-    shown = text[lines.start - 1 : lines.end]
+    shown = split_lines(text.of(lines))
     if cut is Cut.SUMMARY:
         n_tail = tail_lines(shown, room // 2, count)
         n_head = head_lines(shown, room - room // 2, count)
@@ -231,7 +319,7 @@ def _with_part_of_line(
     shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk
 ) -> Shelf | None:
     """The shelf with a part of one long line, where not even one whole line fits."""
-    shown = [line for line in desk.texts[path][lines.start - 1 : lines.end] if line.strip()]
+    shown = [line for line in split_lines(desk.texts[path].of(lines)) if line.strip()]
     if not shown:
         return None
     line = (shown[-1] if cut is Cut.TAIL else shown[0]).rstrip("\r\n")
@@ -246,7 +334,7 @@ def _with_part_of_line(
         if not text.strip():
             return None
         piece = _cut_piece(path, (Section(None, text),), desk)
-        if (result := _with_piece(shelf, piece, desk)) is not None:
+        if (result := with_piece(shelf, piece, desk)) is not None:
             return result
         room -= max(1, room // 16)
     return None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.errors import Code, PackError
+from contextpack.grams import distinct, plain
 
 # A code point has 21 bits, so three of them fit into 63; the 64th marks texts that are one gram.
 _POINT_BITS = 21
@@ -88,16 +89,15 @@ def cosine(a: Embedding, b: Embedding) -> float:
 
 def shingles(text: str) -> Shingles:
     """The distinct trigrams of a text. They depend on the text alone, so they can be kept."""
-    # A byte order mark is white space where these figures come from, and not to `str.split`.
-    plain = " ".join(text.lower().replace("\ufeff", " ").split())
-    points = np.frombuffer(plain.encode("utf-32-le", "surrogatepass"), np.uint32)
+    shown = plain(text)
+    points = np.frombuffer(shown.encode("utf-32-le", "surrogatepass"), np.uint32)
     if len(points) < 3:
         gram = len(points)
         for point in points.tolist():
             gram = gram << _POINT_BITS | point
         return np.array([_SHORT_TEXT | gram], np.uint64)
     wide, bits = points.astype(np.uint64), np.uint64(_POINT_BITS)
-    return np.unique(((wide[:-2] << bits | wide[1:-1]) << bits) | wide[2:])
+    return distinct(((wide[:-2] << bits | wide[1:-1]) << bits) | wide[2:])
 
 
 def text_similarity(sets: Sequence[Shingles]) -> Similarity:

@@ -1,22 +1,35 @@
 """The Python door: the same answers as every other one."""
 
+import weakref
 from pathlib import Path
 
 from contextpack.bundle import Pack
 from contextpack.request import Request
 from contextpackd.disk import check_root
-from contextpackd.grammars import grammars
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.queries import Answer, answer
 from contextpackd.wire import Json, answer_json
-from contextpackd.workspace import Workspace
+from contextpackd.workspace import Engine, Workspace, engine
 
 
 class Root:
     """A workspace that stays warm between questions: only what changed is read again."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, shared: Engine) -> None:
         self._workspace = workspace
+        # Whoever forgets to close it leaves no process behind either.
+        self._end = weakref.finalize(self, shared.close)
+
+    def __enter__(self) -> "Root":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Keep what is known for the next process, and end the worker processes."""
+        self._workspace.close()
+        self._end()
 
     @property
     def path(self) -> Path:
@@ -24,22 +37,38 @@ class Root:
         return self._workspace.root
 
     def pack(
-        self, query: str, budget_tokens: int | str | None = None, **options: object
+        self,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        previous: Pack | None = None,
+        **options: object,
     ) -> Pack:
         """The pack for a task in words. `options` are the fields of `contextpack.Request`.
 
-        Raises `contextpackd.errors.OptionProblem` for a value that cannot be.
+        With a predecessor, what it shows keeps its place and bytes where that costs little; the
+        pack's `changes` name the rest. Raises `contextpackd.errors.OptionProblem` for a value
+        that cannot be.
         """
-        return self._answer(query, budget_tokens, options).pack
+        return self._answer(query, budget_tokens, previous, options).pack
 
     def pack_json(
-        self, query: str, budget_tokens: int | str | None = None, **options: object
+        self,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        previous: Pack | None = None,
+        **options: object,
     ) -> Json:
         """The same as the JSON of `contextpackd pack --format json`."""
-        return answer_json(self._answer(query, budget_tokens, options))
+        return answer_json(self._answer(query, budget_tokens, previous, options))
 
     def _answer(
-        self, query: str, budget_tokens: int | str | None, options: dict[str, object]
+        self,
+        query: str,
+        budget_tokens: int | str | None,
+        previous: Pack | None,
+        options: dict[str, object],
     ) -> Answer:
         if budget_tokens is not None:
             options = {**options, "budget_tokens": budget_tokens}
@@ -47,7 +76,10 @@ class Root:
         if unknown:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
         request: Request = request_of(query, options, lambda option: option.field)
-        return answer(self._workspace, request, lambda _done, _total: None)
+        standing = previous.standing if previous else None
+        result = answer(self._workspace, request, lambda _done, _total: None, standing)
+        self._workspace.save()
+        return result
 
 
 def open_root(root: str | Path, *, force: bool = False) -> Root:
@@ -55,4 +87,6 @@ def open_root(root: str | Path, *, force: bool = False) -> Root:
 
     Raises `contextpackd.errors.RootProblem`; `force` accepts `/` and the home directory.
     """
-    return Root(Workspace(check_root(Path(root), force=force), grammars()))
+    checked = check_root(Path(root), force=force)
+    shared = engine()
+    return Root(Workspace(checked, shared), shared)

@@ -55,10 +55,19 @@ class OutputProblem(DaemonError):
 
 
 class InputProblem(DaemonError):
-    """Standard input that cannot be read as what it should be."""
+    """Standard input, or a file in its place, that cannot be read as what it should be."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"standard input {reason}")
+    def __init__(self, reason: str, source: str = "standard input") -> None:
+        super().__init__(f"{source} {reason}")
+        self.reason = reason
+
+
+class BundleProblem(DaemonError):
+    """A file that is no bundle, or not one that can be asked again."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file} {reason}")
+        self.file = file
         self.reason = reason
 
 
@@ -67,4 +76,13 @@ class DrawingProblem(DaemonError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"cannot draw the graph: {reason}")
+        self.reason = reason
+
+
+class CacheProblem(DaemonError):
+    """What is kept between runs and cannot be removed."""
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__(f"cannot clear {directory}: {reason}")
+        self.directory = directory
         self.reason = reason

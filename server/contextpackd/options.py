@@ -144,6 +144,7 @@ OPTIONS = (
     Option("task", "task", _switch, "", "print the task on top of the bundle", is_switch=True),
     Option("tree", "tree", _switch, "", "print a directory tree of what is in", is_switch=True),
     Option("line_numbers", "line-numbers", _switch, "", "begin each line with its number", is_switch=True),
+    Option("stamp", "stamp", _switch, "", "end the bundle with its question, for `refresh`", is_switch=True),
     Option("scorer", "scorer", _one_of(Scorer), _names(Scorer), "who ranks: fused (chunks), or classic (whole files, keyword counts)"),
     Option("strategy", "strategy", _one_of(Strategy), _names(Strategy), "how candidates are chosen under the budget"),
     Option("mmr_lambda", "mmr-lambda", _real, "X", "for mmr: 1 is pure relevance, 0 pure diversity"),

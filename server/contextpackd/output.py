@@ -85,6 +85,16 @@ def read_stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
+def read_file(file: Path) -> bytes:
+    """Everything in a file, or on standard input for `-`. Raises `InputProblem`."""
+    if str(file) == "-":
+        return read_stdin()
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputProblem(f"cannot be read: {error.strerror}", str(file)) from error
+
+
 def copy(text: str, environment: Mapping[str, str]) -> str | None:
     """Put the text on the clipboard. None when that is done, else why it cannot be.
 

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,20 +13,20 @@ from contextpack.model import Reason, Skip
 from contextpack.plan import Plan, plan
 from contextpack.rank import Ranking
 from contextpack.request import Forced, Order, Request, Scorer
+from contextpack.stable import Standing
 from contextpack.text import display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
 from contextpackd.counters import counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
-from contextpackd.workspace import Progress, Scan, Workspace
+from contextpackd.view import Progress
+from contextpackd.worker import INDEX_MODEL
+from contextpackd.workspace import Scan, Workspace
 
 # Files that change while they are read make the plan again; a tree that never holds still is
 # an error rather than an answer about no moment at all.
 MAX_ATTEMPTS = 5
-
-FRESHNESS = "scanned"
-"""How an answer's freshness was proven: every file was looked at after the question came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ class Explanation:
     scan: Scan
 
 
-def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer:
-    """The pack for a request, from what is on disk now.
+def answer(
+    workspace: Workspace, request: Request, progress: Progress, previous: Standing | None = None
+) -> Answer:
+    """The pack for a request, from what is on disk now; it follows `previous`.
 
     Raises `OptionProblem` for globs and pins that name nothing, and `Superseded` when files
     keep changing while they are read.
@@ -68,8 +70,9 @@ def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer
     profile = profile_of(request.model)
     count = counter(profile)
     limit = usable_budget(request.spendable_tokens, profile)
+    standing = previous.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = _planned(workspace, request, progress)
+        scan, planned = _planned(workspace, request, progress, standing)
         if planned is None:
             continue
         texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
@@ -81,7 +84,9 @@ def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer
             texts,
             count=count,
             limit=limit,
+            is_index_counter=profile == profile_of(INDEX_MODEL),
             times=_times(workspace, scan, planned),
+            previous=previous,
         )
         return Answer(
             root=str(workspace.root),
@@ -108,9 +113,11 @@ def discovery_of(request: Request) -> Discovery:
     return Discovery(request.include, request.exclude, request.max_file_bytes)
 
 
-def checked_scan(workspace: Workspace, request: Request, progress: Progress) -> Scan:
+def checked_scan(
+    workspace: Workspace, request: Request, progress: Progress, *, with_graph: bool = False
+) -> Scan:
     """The scan for a request. Raises `OptionProblem` for a glob that matches nothing."""
-    scan = workspace.scan(discovery_of(request), progress)
+    scan = workspace.scan(discovery_of(request), progress, with_graph=with_graph)
     for glob in scan.unmatched_globs:
         option = "include" if glob in request.include else "exclude"
         raise OptionProblem(
@@ -121,7 +128,10 @@ def checked_scan(workspace: Workspace, request: Request, progress: Progress) -> 
 
 
 def _planned(
-    workspace: Workspace, request: Request, progress: Progress
+    workspace: Workspace,
+    request: Request,
+    progress: Progress,
+    standing: Collection[model.Path] = (),
 ) -> tuple[Scan, Plan | None]:
     scan = checked_scan(workspace, request, progress)
     request = _with_known_pins(request, workspace, scan)
@@ -130,7 +140,7 @@ def _planned(
         scores = _classic_scores(workspace, scan, request)
         if scores is None:
             return scan, None
-    return scan, plan(scan.snapshot, request, scores)
+    return scan, plan(scan.snapshot, request, scores, standing)
 
 
 def _classic_scores(
@@ -221,18 +231,19 @@ def _warnings(
         found.append(Warned("no-candidates", "no file is left to choose from"))
         return tuple(found)
     included = [item.path for item in pack.items]
-    lossy = set(scan.lossy)
     for path in included:
         shown = display_path(path)
         if has_bidi_controls(texts[path]):
             found.append(
                 Warned("bidi-control", f"{shown} has characters that reorder text on screen")
             )
-        if path in lossy:
+        if path in scan.unsaved:
+            found.append(Warned("unsaved", f"{shown} is as in the editor, not as on disk"))
+        if scan.snapshot.sources[path].is_lossy:
             found.append(
                 Warned("lossy-decode", f"{shown} is not UTF-8; some characters may be wrong")
             )
-    if not included and any(e.reason is Reason.OVER_BUDGET for e in pack.ledger):
+    if not included and Reason.OVER_BUDGET.value in pack.ledger_counts:
         found.append(
             Warned("budget-too-small", f"nothing fits into {limit} tokens; raise the budget")
         )

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from contextpack.ledger import Item
-from contextpack.model import LedgerEntry, Outcome, Reason, Skip
+from contextpack.excerpts import Check
+from contextpack.ledger import Item, brief_ledger, ledger
+from contextpack.model import LedgerEntry, Skip
 from contextpack.rank import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
-from contextpack.text import display_path, writable
-from contextpackd.queries import FRESHNESS, Answer, Explanation
+from contextpack.stable import Change
+from contextpack.text import Lines, display_path, writable
+from contextpackd.bundles import Renewal, Verification
+from contextpackd.queries import Answer, Explanation
 from contextpackd.workspace import Scan
 
 Json = dict[str, object]
@@ -24,10 +27,12 @@ def answer_json(answer: Answer) -> Json:
         "query": writable(answer.request.query),
         "root": display_path(answer.root),
         "budgetTokens": answer.request.budget_tokens,
-        "freshness": FRESHNESS,
+        "freshness": answer.scan.freshness,
         "tokens": pack.tokens,
         "tokenizer": answer.profile.name,
         "exact": answer.profile.exact,
+        "revision": pack.revision,
+        "changes": [_change_json(change) for change in pack.changes],
         "text": pack.text,
         "items": [_item_json(item) for item in pack.items],
         "ledger": [_entry_json(entry) for entry in shown_entries(answer)],
@@ -64,15 +69,55 @@ def files_json(root: str, scan: Scan) -> Json:
     }
 
 
+def verification_json(verification: Verification) -> Json:
+    """A bundle held against a workspace, as JSON."""
+    found = verification.found
+    return {
+        "root": display_path(verification.root),
+        "holds": verification.holds,
+        "intact": found.is_intact,
+        "problems": list(found.problems),
+        "ranges": [_check_json(check, verification.rules) for check in verification.checks],
+    }
+
+
+def renewal_json(renewal: Renewal) -> Json:
+    """A question asked again, as JSON."""
+    pack = renewal.answer.pack
+    return {
+        "root": display_path(renewal.answer.root),
+        "changed": bool(renewal.difference),
+        "changes": [_change_json(change) for change in pack.changes],
+        "difference": renewal.difference,
+        "tokens": pack.tokens,
+        "text": pack.text,
+    }
+
+
+def _check_json(check: Check, rules: Mapping[str, Skip]) -> Json:
+    skip = rules.get(check.path)
+    optional = {
+        "movedTo": _lines_json(check.moved_to),
+        "reason": skip.reason.value if skip else None,
+        "rule": skip.rule if skip else None,
+    }
+    return {
+        "path": check.path,
+        "lines": _lines_json(check.lines),
+        "status": check.status.value,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _lines_json(lines: Lines | None) -> list[int] | None:
+    return None if lines is None else [lines.start, lines.end]
+
+
 def shown_entries(answer: Answer) -> Sequence[LedgerEntry]:
     """The ledger entries that a request asks to see: all, or the briefest telling part."""
-    entries = answer.pack.ledger
-    if answer.request.ledger is LedgerScope.ALL:
-        return entries
-    included = [entry for entry in entries if entry.outcome is not Outcome.EXCLUDED]
-    left_out = [entry for entry in entries if entry.outcome is Outcome.EXCLUDED]
-    secrets = [entry for entry in left_out[BRIEF_ENTRIES:] if entry.reason is Reason.SECRET]
-    return [*included, *left_out[:BRIEF_ENTRIES], *secrets]
+    account = answer.pack.account
+    is_all = answer.request.ledger is LedgerScope.ALL
+    return ledger(account) if is_all else brief_ledger(account, BRIEF_ENTRIES)
 
 
 def _item_json(item: Item) -> Json:
@@ -84,6 +129,14 @@ def _item_json(item: Item) -> Json:
         "score": item.score,
         "parts": dict(item.parts),
         "reasons": list(item.reasons),
+    }
+
+
+def _change_json(change: Change) -> Json:
+    return {
+        "path": display_path(change.path),
+        "kind": change.kind.value,
+        "cause": change.cause.value,
     }
 
 
@@ -117,6 +170,8 @@ def _report_json(answer: Answer) -> Json:
         "utilization": round(pack.tokens / request.budget_tokens, 4),
         "nItems": len(pack.items),
         "nCandidates": len(answer.scan.snapshot.sources),
+        "score": pack.score,
+        "givenUp": pack.given_up,
         "diversity": pack.diversity,
         "optimalityGap": pack.optimality_gap,
         "fallback": pack.is_fallback,

@@ -4,74 +4,27 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.model import Detail, Format, Outcome, Reason, Skip
-from contextpack.request import Cut, Forced, Order, Request, Strategy
+from contextpack.ledger import brief_ledger
+from contextpack.model import Detail, Format, LedgerEntry, Outcome, Reason, Skip
+from contextpack.request import Forced, Order, Request, Strategy
 from contextpack.text import split_lines
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.memory import packed, snapshot_of
-
-WORDS = [
-    "cart",
-    "total",
-    "login",
-    "session",
-    "parse",
-    "émoji",
-    "数量",
-    "render",
-    "x",
-    "getUserById",
-]
-
-identifiers = st.sampled_from(WORDS)
-statements = st.one_of(
-    st.builds("{} = {}\n".format, identifiers, identifiers),
-    st.builds("def {}({}):\n    return {}\n".format, identifiers, identifiers, identifiers),
-    st.builds("class {}:\n    {} = 1\n".format, identifiers, identifiers),
-    st.builds("import {}\n".format, identifiers),
-    st.sampled_from(
-        ["\n", "\r\n", "\t\n", "# ``` fence\n", "]]></file>\n", "x" * 300 + "\n", "def (\n"]
-    ),
-    st.text(max_size=40),
-)
-texts = st.lists(statements, max_size=30).map("".join)
-paths = st.builds(
-    "{}{}{}".format,
-    st.sampled_from(["", "src/", "tests/", "a b/", "docs/"]),
-    identifiers,
-    st.sampled_from([".py", ".ts", ".jsx", ".md", ".go", ".json", ""]),
-)
-workspaces = st.dictionaries(paths, texts, max_size=8)
-queries = st.lists(st.sampled_from([*WORDS, "the", "zzz", "src/cart.py:3"]), max_size=5).map(
-    " ".join
-)
+from harness.strategies import requests, workspaces
 
 
-@st.composite
-def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
-    n_pins = draw(st.integers(0, min(2, len(files))))
-    pins = draw(st.permutations(sorted(files)))[:n_pins]
-    return Request(
-        query=draw(queries),
-        budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 50_000))),
-        model=draw(st.sampled_from(["o200k", "cl100k", "claude", "estimate"])),
-        text_format=draw(st.sampled_from(Format)),
-        task=draw(st.booleans()),
-        tree=draw(st.booleans()),
-        line_numbers=draw(st.booleans()),
-        strategy=draw(st.sampled_from(Strategy)),
-        ordering=draw(st.sampled_from(Order)),
-        dedup=draw(st.sampled_from([0.5, 0.97, 1.0])),
-        max_candidates=draw(st.sampled_from([None, 1, 3])),
-        truncate=draw(st.sampled_from(Cut)),
-        pins=tuple(pins),
+def counted(entries: Iterable[LedgerEntry]) -> dict[str, int]:
+    return Counter(
+        entry.reason.value if entry.outcome is Outcome.EXCLUDED else entry.outcome.value
+        for entry in entries
     )
 
 
@@ -98,7 +51,26 @@ def test_every_candidate_is_in_the_ledger_exactly_once(data: st.DataObject) -> N
     assert entries == Counter([*files, "build/", ".env"])
     included = [e.path for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
     assert included == [item.path for item in pack.items]
-    assert sum(pack.ledger_counts.values()) == len(pack.ledger)
+    assert pack.ledger_counts == counted(pack.ledger)
+
+
+@given(st.data())
+def test_a_brief_ledger_is_the_beginning_of_the_whole_and_the_secrets(
+    data: st.DataObject,
+) -> None:
+    files = data.draw(workspaces)
+    request = data.draw(requests(files))
+    n_left_out = data.draw(st.integers(0, 12))
+    skipped = (
+        Skip("build/", Reason.IGNORED, ".gitignore:1: build/"),
+        *(Skip(f"{name}.pem", Reason.SECRET) for name in "abc"),
+    )
+    pack = packed(files, request, snapshot_of(files, skipped))
+    included = [e for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
+    left_out = [e for e in pack.ledger if e.outcome is Outcome.EXCLUDED]
+    secrets = [e for e in left_out[n_left_out:] if e.reason is Reason.SECRET]
+    brief = brief_ledger(pack.account, n_left_out)
+    assert [*included, *left_out[:n_left_out], *secrets] == list(brief)
 
 
 @given(st.data())
@@ -127,6 +99,7 @@ def test_the_order_in_which_files_come_does_not_matter(data: st.DataObject) -> N
     one = packed(files, request)
     other = packed(files, request, snapshot_of(files, order=order))
     assert one == other
+    assert one.ledger == other.ledger
 
 
 def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from contextpack.codec import (
     Damaged,
     decoded,
+    decoded_scopes,
     decoded_terms,
     encoded,
     encoded_terms,
@@ -165,3 +166,11 @@ def test_a_recipe_is_known_by_all_of_its_ingredients() -> None:
     assert one == recipe([("tokenizer", "o200k"), ("tree-sitter-python", "0.25.0")])
     assert one != recipe([("tokenizer", "cl100k"), ("tree-sitter-python", "0.25.0")])
     assert one != recipe([("tree-sitter-python", "0.25.0")])
+
+
+@given(any_facts)
+def test_scopes_are_where_the_symbols_stand(found: Facts) -> None:
+    expected = tuple(
+        (s.lines.start, s.lines.end, s.signature.start, s.signature.end) for s in found.symbols
+    )
+    assert expected == decoded_scopes(encoded(found))

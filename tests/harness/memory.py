@@ -55,10 +55,13 @@ def snapshot_of(
 
 
 def packed(
-    files: Mapping[str, str], request: Request, snapshot: Snapshot | None = None
+    files: Mapping[str, str],
+    request: Request,
+    snapshot: Snapshot | None = None,
+    previous: Pack | None = None,
 ) -> Pack:
     made = snapshot or snapshot_of(files)
-    planned = plan(made, request)
+    planned = plan(made, request, standing=previous.standing.digests if previous else ())
     profile = profile_of(request.model)
     return finish(
         planned,
@@ -66,4 +69,5 @@ def packed(
         {path: files[path] for path in planned.paths},
         count=counter(profile),
         limit=usable_budget(request.spendable_tokens, profile),
+        previous=previous.standing if previous else None,
     )

@@ -5,6 +5,7 @@
 """
 
 from contextpack.select.chunks import ExcludedChunk, Exclusion, PackedChunk, ScoredChunk
+from contextpack.select.diversity import evenly_spaced, mean_difference
 from contextpack.select.options import Ordering, PackOptions, Strategy, StrategyContext
 from contextpack.select.orderings import u_shaped
 from contextpack.select.packing import Packer, PackReport, PackResult, create_packer, pack
@@ -22,6 +23,8 @@ __all__ = [
     "Strategy",
     "StrategyContext",
     "create_packer",
+    "evenly_spaced",
+    "mean_difference",
     "pack",
     "u_shaped",
 ]

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextpack.errors import PackError
+from contextpack.grams import grams, similarities
 from contextpack.select.chunks import Candidate
 from contextpack.similarity import Metric, Similarity, chunk_similarity, row
 
@@ -22,9 +24,26 @@ def diversity(chosen: Sequence[Candidate], metric: Metric) -> float:
     n = min(len(chosen), MAX_MEASURED)
     if n < 2:
         return 1.0
-    measured = [chosen[i * len(chosen) // n] for i in range(n)]
+    measured = [chosen[position] for position in evenly_spaced(len(chosen))]
+    if all(candidate.chunk.embedding is None for candidate in measured):
+        cut = grams([candidate.chunk.content for candidate in measured])
+        return mean_difference(similarities(cut, range(n)))
     similarity = _similarity(measured, metric)
-    total = sum(float(np.sum(np.maximum(row(similarity, i)[i + 1 :], 0.0))) for i in range(n))
+    return mean_difference(np.stack([row(similarity, i) for i in range(n)]))
+
+
+def evenly_spaced(n: int) -> list[int]:
+    """The positions that are measured, of so many."""
+    n_measured = min(n, MAX_MEASURED)
+    return [i * n // n_measured for i in range(n_measured)]
+
+
+def mean_difference(similarities: NDArray[np.float64]) -> float:
+    """One minus the mean over all pairs of a square matrix of similarities; 1.0 below two."""
+    n = len(similarities)
+    if n < 2:
+        return 1.0
+    total = sum(float(np.sum(np.maximum(similarities[i, i + 1 :], 0.0))) for i in range(n))
     return max(0.0, 1.0 - total / (n * (n - 1) / 2))
 
 

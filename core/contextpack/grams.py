@@ -1,0 +1,213 @@
+"""The distinct character trigrams of many texts at once, and how alike the texts are by them.
+
+A trigram is a run of three characters (code points) of the text in lower case, with each run of
+white space as one space and none at the ends. A text of fewer than three characters is one gram,
+so two empty texts are equal. `similarity` compares by the same trigrams one text at a time; here
+all texts of a choice are cut together, which costs a tenth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Bits of the signatures by which pairs are sorted out. Texts of a chunk's size set about half of
+# them, and a bit that differs proves a trigram that differs.
+_SIGNATURE_BITS = 1024
+# The first words of a signature alone sort most pairs out.
+_FIRST_WORDS = 2
+# Knuth's multiplicative hashing: 2**32 divided by the golden ratio.
+_MULTIPLIER = 0x9E3779B1
+
+# So many pairs are compared at once: a few megabytes.
+_PAIRS_AT_ONCE = 1 << 17
+
+Ids = NDArray[np.uint64]
+"""In half as many bits where that is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """Text `i` has the trigrams `ids[starts[i]:starts[i + 1]]`, in its order, with repetitions.
+
+    The numbers mean something among the texts of one value only.
+    """
+
+    ids: Ids
+    starts: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """How many texts there are."""
+        return len(self.starts) - 1
+
+    def of(self, i: int) -> Ids:
+        """The trigrams of one text, each once, ascending."""
+        return distinct(self.ids[self.starts[i] : self.starts[i + 1]])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A text that is too much like a better one."""
+
+    position: int
+    better: int
+    similarity: float
+    """The share of common trigrams among all trigrams of both, at most 1."""
+
+
+def plain(text: str) -> str:
+    """The text as its trigrams are read from it."""
+    # A byte order mark is white space where these figures come from, and not to `str.split`.
+    return " ".join(text.lower().replace("\ufeff", " ").split())
+
+
+def grams(texts: Sequence[str]) -> Grams:
+    """The trigrams of each text."""
+    shown = _plains(texts)
+    # What is shorter than a trigram is filled up with a character that no text has.
+    n_filled = [max(0, 3 - len(text)) for text in shown]
+    filled = [f"{'-' * n}{text}" for text, n in zip(shown, n_filled, strict=True)]
+    offsets = np.concatenate([[0], np.cumsum([len(text) for text in filled])]).astype(np.int64)
+    points = _points("".join(filled))
+    for i, n in enumerate(n_filled):
+        points[offsets[i] : offsets[i] + n] = 0
+    bits = int(points.max(initial=1)).bit_length()
+    # Half as long numbers are handled in half the time.
+    width = np.uint32 if 3 * bits <= np.iinfo(np.uint32).bits else np.uint64
+    points, shift = points.astype(width), width(bits)
+    ids = (points[:-2] << shift | points[1:-1]) << shift | points[2:]
+    is_inside = np.ones(len(ids), np.bool_)
+    borders = offsets[1:-1]
+    is_inside[borders - 1] = is_inside[borders - 2] = False
+    return Grams(ids[is_inside], offsets - 2 * np.arange(len(offsets)))
+
+
+def distinct(values: Ids) -> Ids:
+    """Each value once, ascending. Many times as fast as `np.unique`, which hashes them."""
+    ascending = np.sort(values)
+    return ascending[_begins(ascending)]
+
+
+def repeats(cut: Grams, threshold: float) -> list[Repeat]:
+    """The texts that are at least so similar to a better one that stays; the best comes first.
+
+    Each with the one that it is most like, the best of them. The threshold lies in (0, 1]; far
+    below 1 many pairs have to be compared one by one.
+    """
+    near: dict[int, list[tuple[int, float]]] = {}
+    for one, other in _possible_pairs(cut, threshold):
+        similarity = _jaccard(cut, one, other)
+        if similarity >= threshold:
+            near.setdefault(other, []).append((one, similarity))
+    found: list[Repeat] = []
+    dropped: set[int] = set()
+    for position in sorted(near):
+        close = [pair for pair in near[position] if pair[0] not in dropped]
+        if close:
+            better, similarity = min(close, key=lambda pair: (-pair[1], pair[0]))
+            dropped.add(position)
+            found.append(Repeat(position, better, similarity))
+    return found
+
+
+def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
+    """How alike each of these texts is to each: a square matrix."""
+    n = len(positions)
+    runs = [cut.ids[cut.starts[i] : cut.starts[i + 1]] for i in positions]
+    flat = np.concatenate([np.zeros(0, cut.ids.dtype), *runs])
+    n_bits = n.bit_length()
+    is_narrow = int(flat.max(initial=0)).bit_length() + n_bits <= np.iinfo(np.uint32).bits
+    width = np.uint32 if is_narrow else np.uint64
+    shift = width(n_bits)
+    owners = np.repeat(np.arange(n, dtype=width), [len(run) for run in runs])
+    # Sorted with their owners in the lowest bits: texts that share a trigram stand together.
+    keys = distinct(np.left_shift(flat.astype(width), shift) | owners)
+    owners = keys & width((1 << n_bits) - 1)
+    sizes = np.bincount(owners, minlength=n)
+    is_first = _begins(keys >> shift)
+    # A trigram of one text alone is common to no two.
+    is_last = np.ones(len(keys), np.bool_)
+    is_last[:-1] = is_first[1:]
+    is_shared = ~(is_first & is_last)
+    columns = np.cumsum(is_first & is_shared) - 1
+    n_columns = int(columns[-1]) + 1 if len(columns) else 0
+    # As bits and not as a product of matrices: that wakes up a pool of threads for so little.
+    holds = np.zeros((n, -(-n_columns // 64) * 64), np.bool_)
+    holds[owners[is_shared], columns[is_shared]] = True
+    rows = np.packbits(holds, axis=1).view(np.uint64)
+    n_common = np.zeros((n, n), np.int64)
+    for i, one in enumerate(rows):
+        n_common[i] = np.bitwise_count(rows & one).sum(axis=1, dtype=np.int64)
+    np.fill_diagonal(n_common, sizes)
+    return np.asarray(n_common / (sizes[:, None] + sizes[None, :] - n_common), np.float64)
+
+
+def _plains(texts: Sequence[str]) -> Sequence[str]:
+    """`plain` of each text, of all of them at once where that is possible."""
+    joined = "\0".join(texts)
+    if joined.count("\0") != len(texts) - 1:
+        return [plain(text) for text in texts]
+    return [text.strip(" ") for text in plain(joined).split("\0")]
+
+
+def _begins(ascending: Ids) -> NDArray[np.bool_]:
+    """Where another value begins."""
+    is_first = np.ones(len(ascending), np.bool_)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    return is_first
+
+
+def _points(text: str) -> NDArray[np.uint32]:
+    """The code points, renumbered in as few bits as they need, from 1 on: 0 is free."""
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.uint32) + np.uint32(1)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    is_present = np.zeros(int(points.max()) + 1, np.bool_)
+    is_present[points] = True
+    return np.cumsum(is_present, dtype=np.uint32)[points]
+
+
+def _possible_pairs(cut: Grams, threshold: float) -> list[tuple[int, int]]:
+    """A superset of the pairs that are alike enough, the better one of each first.
+
+    Of two sets whose Jaccard similarity is `t`, at most `(1 - t) / (1 + t)` of the sum of their
+    sizes stands in only one of them; and a set is no larger than the text is long.
+    """
+    signatures = _signatures(cut)
+    # The slack covers the rounding of products: one pair too many costs nothing.
+    most = (np.diff(cut.starts) * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
+    found: list[tuple[int, int]] = []
+    firsts = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
+    n_rows = max(1, _PAIRS_AT_ONCE // max(1, cut.n))
+    for start in range(0, cut.n, n_rows):
+        rows = slice(start, start + n_rows)
+        n_differing = np.zeros((len(most[rows]), cut.n), np.uint8)
+        for word in firsts:
+            n_differing += np.bitwise_count(word[rows, None] ^ word)
+        one, other = np.nonzero(n_differing <= most[rows, None] + most)
+        one += start
+        one, other = one[one < other], other[one < other]
+        n_differing = np.bitwise_count(signatures[one] ^ signatures[other]).sum(axis=1)
+        is_possible = n_differing <= most[one] + most[other]
+        found += zip(one[is_possible].tolist(), other[is_possible].tolist(), strict=True)
+    return found
+
+
+def _signatures(cut: Grams) -> NDArray[np.uint64]:
+    n_bits = _SIGNATURE_BITS.bit_length() - 1
+    # Of wide numbers the lower half alone: any function of a trigram will do.
+    hashed = cut.ids.astype(np.uint32) * np.uint32(_MULTIPLIER)
+    owners = np.repeat(
+        np.arange(cut.n, dtype=np.uint32) << np.uint32(n_bits), np.diff(cut.starts)
+    )
+    is_set = np.zeros(cut.n << n_bits, np.bool_)
+    is_set[owners | hashed >> np.uint32(32 - n_bits)] = True
+    return np.packbits(is_set.reshape(cut.n, _SIGNATURE_BITS), axis=1).view(np.uint64)
+
+
+def _jaccard(cut: Grams, i: int, j: int) -> float:
+    one, other = cut.of(i), cut.of(j)
+    n_common = len(np.intersect1d(one, other, assume_unique=True))
+    return n_common / (len(one) + len(other) - n_common)

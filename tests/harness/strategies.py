@@ -1,0 +1,63 @@
+"""Random workspaces in memory, and requests to them."""
+
+from hypothesis import strategies as st
+
+from contextpack.model import Format
+from contextpack.request import Cut, Order, Request, Strategy
+
+WORDS = [
+    "cart",
+    "total",
+    "login",
+    "session",
+    "parse",
+    "émoji",
+    "数量",
+    "render",
+    "x",
+    "getUserById",
+]
+
+identifiers = st.sampled_from(WORDS)
+statements = st.one_of(
+    st.builds("{} = {}\n".format, identifiers, identifiers),
+    st.builds("def {}({}):\n    return {}\n".format, identifiers, identifiers, identifiers),
+    st.builds("class {}:\n    {} = 1\n".format, identifiers, identifiers),
+    st.builds("import {}\n".format, identifiers),
+    st.sampled_from(
+        ["\n", "\r\n", "\t\n", "# ``` fence\n", "]]></file>\n", "x" * 300 + "\n", "def (\n"]
+    ),
+    st.text(max_size=40),
+)
+texts = st.lists(statements, max_size=30).map("".join)
+paths = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["", "src/", "tests/", "a b/", "docs/"]),
+    identifiers,
+    st.sampled_from([".py", ".ts", ".jsx", ".md", ".go", ".json", ""]),
+)
+workspaces = st.dictionaries(paths, texts, max_size=8)
+queries = st.lists(st.sampled_from([*WORDS, "the", "zzz", "src/cart.py:3"]), max_size=5).map(
+    " ".join
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
+    n_pins = draw(st.integers(0, min(2, len(files))))
+    pins = draw(st.permutations(sorted(files)))[:n_pins]
+    return Request(
+        query=draw(queries),
+        budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 50_000))),
+        model=draw(st.sampled_from(["o200k", "cl100k", "claude", "estimate"])),
+        text_format=draw(st.sampled_from(Format)),
+        task=draw(st.booleans()),
+        tree=draw(st.booleans()),
+        line_numbers=draw(st.booleans()),
+        strategy=draw(st.sampled_from(Strategy)),
+        ordering=draw(st.sampled_from(Order)),
+        dedup=draw(st.sampled_from([0.5, 0.97, 1.0])),
+        max_candidates=draw(st.sampled_from([None, 1, 3])),
+        truncate=draw(st.sampled_from(Cut)),
+        pins=tuple(pins),
+    )
