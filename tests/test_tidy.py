@@ -20,7 +20,7 @@ LAYERS = [
     {"model", "terms", "tokens", "secrets"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content"},
     {"facts", "resolve"},
-    {"graph", "classic", "postings"},
+    {"graph", "classic", "postings", "codec"},
     {"snapshot"},
     {"rank"},
     {"select", "allocate"},
@@ -34,8 +34,9 @@ PURE_STDLIB = {
     "hashlib", "heapq", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
     "typing", "unicodedata",
 }  # fmt: skip
-# `regex` has the Unicode tables for graphemes, `numpy` and `tree_sitter` compute: none does I/O.
-PURE_THIRD_PARTY = {"tree_sitter", "numpy", "regex"}
+# `regex` has the Unicode tables for graphemes, `msgspec` turns values into bytes, `numpy` and
+# `tree_sitter` compute: none does I/O.
+PURE_THIRD_PARTY = {"tree_sitter", "numpy", "regex", "msgspec"}
 IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.

@@ -94,8 +94,8 @@ def finish(
     request = plan.request
     desk = Desk(
         texts={path: tuple(split_lines(text)) for path, text in texts.items()},
-        languages={path: snapshot.sources[path].facts.language for path in texts},
-        symbols={path: snapshot.sources[path].facts.symbols for path in texts},
+        languages={path: snapshot.sources[path].language for path in texts},
+        symbols={path: snapshot.facts(path).symbols for path in texts},
         style=_style(request),
         count=count,
         limit=limit,
@@ -113,7 +113,7 @@ def finish(
         forced=frozenset(item.path for item in plan.forced),
         considered=frozenset(candidate.path for candidate in plan.candidates),
         duplicates=_repeated(plan, choice),
-        is_capped=plan.n_beyond > 0,
+        is_capped=plan.is_capped,
     )
     shown = items(account, _ordered(shelf, plan, times or {}))
     entries = ledger(account, snapshot, shown)
@@ -205,7 +205,7 @@ def _forced(shelf: Shelf, plan: Plan, snapshot: Snapshot, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
         whole = Lines(1, max(1, len(desk.texts[item.path])))
-        signatures = [s.signature for s in snapshot.sources[item.path].facts.symbols]
+        signatures = [s.signature for s in snapshot.facts(item.path).symbols]
         if item.detail is Detail.OUTLINE and signatures:
             added = with_outline(shelf, item.path, signatures, desk)
         else:

@@ -23,8 +23,11 @@ def facts(
     grammars: Mapping[str, Grammar],
     count: BatchCounter,
     split: Split,
-) -> Facts:
-    """Everything the index keeps of one text. Total: any text has facts."""
+) -> tuple[Facts, TermCounts]:
+    """Everything the index keeps of one text. Total: any text has facts.
+
+    The terms stand apart: they are the larger part, and only the postings need them.
+    """
     found = outline(text, language, grammars)
     lines = split_lines(text)
     texts = ["".join(lines[span.start - 1 : span.end]) for span in found.chunks]
@@ -33,7 +36,7 @@ def facts(
     if data:
         read = zip(found.chunks, texts, strict=True)
         texts = ["" if span in data else written for span, written in read]
-    return Facts(
+    made = Facts(
         language=language,
         n_lines=len(lines),
         tokens=n_tokens,
@@ -43,9 +46,9 @@ def facts(
             Chunk(span, tokens, span in data)
             for span, tokens in zip(found.chunks, chunk_tokens, strict=True)
         ),
-        terms=_term_counts(texts, _names(found.chunks, found.symbols), split),
         problems=found.problems,
     )
+    return made, _term_counts(texts, _names(found.chunks, found.symbols), split)
 
 
 Ids = NDArray[np.int64]

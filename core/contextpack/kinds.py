@@ -20,6 +20,9 @@ class Kind(StrEnum):
     """Configuration, markup, styles."""
 
 
+KINDS = tuple(Kind)
+"""In the order by which columns number them."""
+
 _DIRECTORIES = (
     (Kind.VENDORED, frozenset({"vendor", "vendors", "vendored", "_vendor", "third_party", "node_modules", "extern", "legacy", "deprecated"})),
     (Kind.TEST, frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "__mocks__", "__snapshots__", "fixtures", "testdata", "test-dts", "playground"})),

@@ -144,7 +144,7 @@ def _left_out(
     cut_score: float,
 ) -> LedgerEntry:
     duplicate_of, similarity = None, None
-    if source.facts.n_lines == 0:
+    if source.n_lines == 0:
         reason = Reason.EMPTY
     elif source.path in account.forced:
         reason = Reason.OVER_BUDGET
@@ -161,7 +161,7 @@ def _left_out(
         path=source.path,
         outcome=Outcome.EXCLUDED,
         reason=reason,
-        tokens=source.facts.tokens,
+        tokens=source.tokens,
         score=ranked.score if ranked else None,
         duplicate_of=duplicate_of,
         similarity=similarity,

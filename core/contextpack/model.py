@@ -145,7 +145,6 @@ class Facts:
     imports: tuple[Import, ...]
     symbols: tuple[Symbol, ...]
     chunks: tuple[Chunk, ...]
-    terms: TermCounts
     problems: tuple[str, ...] = ()
     """What could not be read of it, in words; empty for sound text."""
 

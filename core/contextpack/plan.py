@@ -1,10 +1,11 @@
 """What is worth reading for a request: more than fits, by the counts that the index keeps."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from contextpack.model import Detail, Path
-from contextpack.rank import RankedFile, Ranking, rank
+from contextpack.rank import Ranking, classic_ranking, rank
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines
@@ -41,8 +42,8 @@ class Plan:
     ranking: Ranking
     candidates: tuple[Candidate, ...]
     forced: tuple[Forced, ...]
-    n_beyond: int
-    """How many ranked candidates `max_candidates` cut off."""
+    is_capped: bool
+    """Whether `max_candidates` cut ranked candidates off."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -58,53 +59,41 @@ def plan(
 ) -> Plan:
     """The plan for a request. The classic scorer reads texts, so its scores come from outside."""
     if request.scorer is Scorer.CLASSIC:
-        ranking = _classic_ranking(snapshot, classic_scores or {})
-        found = [_whole(snapshot, file.path, file.score) for file in ranking.files]
+        ranking = classic_ranking(snapshot, classic_scores or {})
+        found: Iterator[Candidate] = iter(
+            [_whole(snapshot, file.path, file.score) for file in ranking.files]
+        )
     else:
         ranking = rank(snapshot, request.query)
         found = _chunks(snapshot, ranking)
-    limit = len(found) if request.max_candidates is None else request.max_candidates
     kept: list[Candidate] = []
     tokens = 0
-    for candidate in found[:limit]:
+    for candidate in islice(found, request.max_candidates):
         if len(kept) >= MIN_CANDIDATES and tokens > READ_AHEAD * request.budget_tokens:
             break
         kept.append(candidate)
         tokens += candidate.tokens
-    return Plan(request, ranking, tuple(kept), _forced(request), max(0, len(found) - limit))
+    is_capped = len(kept) == request.max_candidates and next(found, None) is not None
+    return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
 
 
-def _chunks(snapshot: Snapshot, ranking: Ranking) -> list[Candidate]:
-    found: list[Candidate] = []
+def _chunks(snapshot: Snapshot, ranking: Ranking) -> Iterator[Candidate]:
     small = set[Path]()
-    floor = MIN_SCORE_SHARE * ranking.chunks[0].score if ranking.chunks else 0.0
-    for ranked in ranking.chunks:
+    floor = 0.0
+    for ranked in ranking.chunks():
+        floor = floor or MIN_SCORE_SHARE * ranked.score
         if ranked.score < floor:
             break
-        facts = snapshot.sources[ranked.path].facts
-        if facts.tokens > SMALL_FILE_TOKENS:
-            found.append(
-                Candidate(ranked.path, ranked.chunk.lines, ranked.score, ranked.chunk.tokens)
-            )
+        if snapshot.sources[ranked.path].tokens > SMALL_FILE_TOKENS:
+            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens)
         elif ranked.path not in small:
             small.add(ranked.path)
-            found.append(_whole(snapshot, ranked.path, ranked.score))
-    return found
+            yield _whole(snapshot, ranked.path, ranked.score)
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:
-    facts = snapshot.sources[path].facts
-    return Candidate(path, Lines(1, max(1, facts.n_lines)), score, facts.tokens)
-
-
-def _classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
-    files = [
-        RankedFile(path, score, {"classic": score}, ())
-        for path, score in scores.items()
-        if path in snapshot.sources and snapshot.sources[path].facts.n_lines
-    ]
-    files.sort(key=lambda file: (-file.score, file.path))
-    return Ranking(tuple(files), (), (), is_fallback=False)
+    source = snapshot.sources[path]
+    return Candidate(path, Lines(1, max(1, source.n_lines)), score, source.tokens)
 
 
 def _forced(request: Request) -> tuple[Forced, ...]:

@@ -1,7 +1,13 @@
-"""Which term stands in which chunk of which file: the inverted index of one snapshot.
+"""Which term stands in which chunk of which file: an inverted index in immutable segments.
 
-Arrays in compressed sparse rows: the postings of term `t` are `starts[t]:starts[t + 1]` of the
-parallel arrays, in the order of chunks. Chunks are numbered through the files in path order.
+A file that changes gets new rows in a new segment, and its old rows count no more. Segments are
+merged like a log-structured tree (O'Neil et al. 1996): whenever one is not much larger than what
+came after it. So a change costs in proportion to what changed, some times over, and a query
+looks into few segments.
+
+A segment holds arrays in compressed sparse rows: the postings of term `t` are
+`starts[t]:starts[t + 1]` of the parallel arrays, ascending by document. The slots of files and
+the numbers of chunks run through all segments.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,109 +17,368 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from contextpack.model import Path, TermCounts
+from contextpack.model import Chunk, Path, TermCounts
 from contextpack.terms import terms, words
+from contextpack.text import Lines
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.int32]
 Counts = NDArray[np.uint16]
+Bools = NDArray[np.bool_]
+Slots = NDArray[np.int64]
+
+# A segment is merged with those after it unless it has so many times their postings: a posting
+# is copied about this often for each fourfold growth of the index.
+MERGE_RATIO = 4
+
+# A segment with fewer living files is copied, to be rid of the dead ones.
+MIN_ALIVE_SHARE = 0.5
+
+# So many files are made a segment at once: their arrays fit a cache, and memory stays bounded.
+BATCH_FILES = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Postings of one field: for each term its documents and one count for each of them."""
+    """Postings: for each term its documents, and in each how often it stands where."""
 
     starts: Ints
     documents: Ints
-    counts: Counts
+    uses: Counts
+    names: Counts
+    """Among the names that the document defines or stands in; all zero for paths."""
 
-    def of(self, term: int) -> tuple[Ints, Counts]:
-        """The documents that hold a term, ascending, and how often each does."""
+    def of(self, term: int) -> tuple[Ints, Counts, Counts]:
+        """The documents that hold a term, ascending, with its uses and names in each."""
         row = slice(int(self.starts[term]), int(self.starts[term + 1]))
-        return self.documents[row], self.counts[row]
+        return self.documents[row], self.uses[row], self.names[row]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The postings of some files. Documents are numbered within the segment."""
+
+    vocabulary: Mapping[str, int]
+    chunks: Rows
+    """Documents are chunks."""
+    directories: Rows
+    """The terms of a file's directories. Documents are files."""
+    stems: Rows
+    """The terms of a file's name without its suffixes. Documents are files."""
+    first_chunks: Ints
+    """The chunks of file `f` are `first_chunks[f]:first_chunks[f + 1]`."""
+    chunk_lengths: Ints
+    """How many terms a chunk's text has, repetitions counted."""
+    chunk_table: Ints
+    """For each chunk its first line, its last line, and its tokens."""
+
+    @property
+    def n_files(self) -> int:
+        """How many files have rows here, dead ones included."""
+        return len(self.first_chunks) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The documents that hold a term, ascending over all segments; dead ones are left out."""
+
+    documents: Slots
+    uses: Counts
+    names: Counts
+
+
+_NO_HITS = Hits(np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint16))
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The inverted index. `chunks` of file `f` are `first_chunks[f]:first_chunks[f + 1]`."""
+    """The inverted index of a snapshot. Slots number its files, dead ones among them."""
 
-    vocabulary: Mapping[str, int]
-    body: Rows
-    """In a chunk's text."""
-    names: Rows
-    """Among the names that a chunk defines or stands in. Documents are chunks."""
-    directories: Rows
-    """In a file's directories. Documents are files."""
-    stems: Rows
-    """In a file's name without its suffixes. Documents are files."""
-    chunk_files: Ints
-    first_chunks: Ints
-    chunk_lengths: Ints
-    """How many terms a chunk's text has, repetitions counted."""
-
-    @property
-    def n_chunks(self) -> int:
-        """How many chunks there are in all files."""
-        return len(self.chunk_files)
+    segments: tuple[Segment, ...]
+    is_alive: Bools
+    """By slot: whether the file's rows still count."""
+    first_chunks: Slots
+    """The chunks of slot `s` are `first_chunks[s]:first_chunks[s + 1]`."""
+    chunk_slots: Slots
+    """The slot of each chunk."""
+    chunk_lengths: Slots
+    """How many terms each chunk's text has; 0 for dead ones."""
+    n_files: int
+    """How many files are alive."""
+    n_chunks: int
+    """How many chunks they have."""
 
     @property
-    def n_files(self) -> int:
-        """How many files there are, those without chunks included."""
-        return len(self.first_chunks) - 1
+    def n_slots(self) -> int:
+        """How many slots there are."""
+        return len(self.is_alive)
+
+    def in_chunks(self, term: str) -> Hits:
+        """The chunks that hold a term."""
+        return self._hits(term, "chunks")
+
+    def in_directories(self, term: str) -> Hits:
+        """The slots of the files whose directories hold a term."""
+        return self._hits(term, "directories")
+
+    def in_stems(self, term: str) -> Hits:
+        """The slots of the files whose names hold a term."""
+        return self._hits(term, "stems")
+
+    def chunk(self, number: int) -> tuple[Lines, int]:
+        """The lines and the tokens of a chunk."""
+        slot = 0
+        for segment in self.segments:
+            first = int(self.first_chunks[slot])
+            if number < first + len(segment.chunk_table):
+                start, end, tokens = segment.chunk_table[number - first].tolist()
+                return Lines(start, end), tokens
+            slot += segment.n_files
+        raise IndexError(number)
+
+    def has(self, term: str) -> bool:
+        """Whether a term stands anywhere."""
+        fields = (self.in_chunks, self.in_stems, self.in_directories)
+        return any(len(hits(term).documents) for hits in fields)
+
+    def _hits(self, term: str, field: str) -> Hits:
+        found: list[Hits] = []
+        slot = 0
+        for segment in self.segments:
+            number = segment.vocabulary.get(term)
+            first = int(self.first_chunks[slot]) if field == "chunks" else slot
+            slot += segment.n_files
+            if number is not None:
+                rows: Rows = getattr(segment, field)
+                documents, uses, names = rows.of(number)
+                found.append(Hits(documents.astype(np.int64) + first, uses, names))
+        if not found:
+            return _NO_HITS
+        hits = found[0] if len(found) == 1 else _chained(found)
+        if self.n_files == self.n_slots:
+            return hits
+        slots = self.chunk_slots[hits.documents] if field == "chunks" else hits.documents
+        alive = self.is_alive[slots]
+        return Hits(hits.documents[alive], hits.uses[alive], hits.names[alive])
 
 
-def postings(files: Sequence[tuple[Path, TermCounts, int]]) -> Postings:
-    """The index of files in path order: each with its term counts and its number of chunks."""
+def _chained(found: Sequence[Hits]) -> Hits:
+    return Hits(
+        np.concatenate([hits.documents for hits in found]),
+        np.concatenate([hits.uses for hits in found]),
+        np.concatenate([hits.names for hits in found]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """An index after a change, and where its files' slots come from."""
+
+    postings: Postings
+    origins: Slots
+    """For each slot the old slot, or the number of old slots plus the place among the new files."""
+    n_merged: int
+    """How many files' rows were copied into a merged segment."""
+
+
+IndexedFile = tuple[Path, TermCounts, Sequence[Chunk]]
+"""A path, and the terms and chunks of its text."""
+
+
+def postings(segments: Sequence[Segment], is_alive: Bools) -> Postings:
+    """The index that these segments are. `is_alive` is by slot, through all of them."""
+    n_chunks = [np.diff(segment.first_chunks) for segment in segments]
+    by_slot = np.concatenate([np.zeros(0, np.int64), *n_chunks]).astype(np.int64)
+    first_chunks = np.concatenate([np.zeros(1, np.int64), np.cumsum(by_slot)])
+    chunk_slots = np.repeat(np.arange(len(by_slot)), by_slot)
+    lengths = np.concatenate([np.zeros(0, np.int64), *(s.chunk_lengths for s in segments)])
+    alive_chunks = is_alive[chunk_slots]
+    return Postings(
+        segments=tuple(segments),
+        is_alive=is_alive,
+        first_chunks=first_chunks,
+        chunk_slots=chunk_slots,
+        chunk_lengths=np.where(alive_chunks, lengths, 0),
+        n_files=int(is_alive.sum()),
+        n_chunks=int(alive_chunks.sum()),
+    )
+
+
+NO_POSTINGS = postings((), np.zeros(0, np.bool_))
+
+
+def replaced(before: Postings, dead: Iterable[int], files: Sequence[IndexedFile]) -> Replaced:
+    """The index without the files in the slots of `dead`, and with these files at its end."""
+    is_alive = before.is_alive.copy()
+    is_alive[list(dead)] = False
+    made = [
+        _segment(files[start : start + BATCH_FILES])
+        for start in range(0, len(files), BATCH_FILES)
+    ]
+    segments = [*before.segments, *made]
+    is_alive = np.concatenate([is_alive, np.ones(len(files), np.bool_)])
+    keep = _n_kept(segments, is_alive)
+    first = sum(segment.n_files for segment in segments[:keep])
+    origins = np.arange(len(is_alive))
+    n_merged = 0
+    if keep < len(segments):
+        alive = is_alive[first:]
+        merged = _merged(segments[keep:], alive)
+        segments = [*segments[:keep], *([merged] if merged.n_files else [])]
+        origins = np.concatenate([origins[:first], origins[first:][alive]])
+        is_alive = np.concatenate([is_alive[:first], alive[alive]])
+        n_merged = merged.n_files
+    return Replaced(postings(segments, is_alive), origins, n_merged)
+
+
+def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
+    """How many segments at the front stay as they are; those behind become one."""
+    if not segments:
+        return 0
+    weights: list[float] = []
+    first_sparse = len(segments)
+    slot = 0
+    for number, segment in enumerate(segments):
+        alive = is_alive[slot : slot + segment.n_files]
+        slot += segment.n_files
+        share = float(alive.mean())
+        # Dead rows weigh nothing: they are not copied.
+        weights.append(share * len(segment.chunks.documents))
+        if share < MIN_ALIVE_SHARE:
+            first_sparse = min(first_sparse, number)
+    keep = len(segments) - 1
+    behind = weights[keep]
+    while keep and weights[keep - 1] <= MERGE_RATIO * behind:
+        keep -= 1
+        behind += weights[keep]
+    if keep == len(segments) - 1:
+        keep = len(segments)
+    return min(keep, first_sparse)
+
+
+def _segment(files: Sequence[IndexedFile]) -> Segment:
     vocabulary: dict[str, int] = {}
-    term_runs: list[NDArray[np.int64]] = []
-    chunk_runs: list[NDArray[np.int64]] = []
-    body_runs: list[Counts] = []
-    name_runs: list[Counts] = []
-    n_chunks = [0]
-    for _, counts, n in files:
+    term_runs: list[Ints] = []
+    chunk_runs: list[Ints] = []
+    first_chunks = [0]
+    for _, counts, chunks in files:
         ids = _ids(counts.vocabulary.split("\n") if counts.vocabulary else (), vocabulary)
         term_runs.append(ids[np.frombuffer(counts.terms, "<u4")])
-        chunk_runs.append(np.frombuffer(counts.chunks, "<u4").astype(np.int64) + n_chunks[-1])
-        body_runs.append(np.frombuffer(counts.body, "<u2"))
-        name_runs.append(np.frombuffer(counts.names, "<u2"))
-        n_chunks.append(n_chunks[-1] + n)
-    directories, stems = _path_rows([path for path, _, _ in files], vocabulary)
-    in_term = np.concatenate([np.zeros(0, np.int64), *term_runs])
-    in_chunk = np.concatenate([np.zeros(0, np.int64), *chunk_runs])
-    body = np.concatenate([np.zeros(0, np.uint16), *body_runs])
-    names = np.concatenate([np.zeros(0, np.uint16), *name_runs])
-    first_chunks = np.array(n_chunks, np.int64)
+        chunk_runs.append(
+            np.frombuffer(counts.chunks, "<u4").astype(np.int32) + first_chunks[-1]
+        )
+        first_chunks.append(first_chunks[-1] + len(chunks))
+    directories, stems = _path_runs([path for path, _, _ in files], vocabulary)
+    in_chunk = np.concatenate(chunk_runs)
+    uses = np.frombuffer(b"".join(counts.body for _, counts, _ in files), "<u2")
+    names = np.frombuffer(b"".join(counts.names for _, counts, _ in files), "<u2")
     n_terms = len(vocabulary)
-    return Postings(
+    return Segment(
         vocabulary=MappingProxyType(vocabulary),
-        body=_rows(in_term, in_chunk, body, n_terms),
-        names=_rows(in_term, in_chunk, names, n_terms),
-        directories=_rows(*directories, n_terms),
-        stems=_rows(*stems, n_terms),
-        chunk_files=np.repeat(np.arange(len(files)), np.diff(first_chunks)),
-        first_chunks=first_chunks,
-        chunk_lengths=np.bincount(in_chunk, weights=body, minlength=n_chunks[-1]).astype(
-            np.int64
-        ),
+        chunks=_rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms),
+        directories=_path_rows(*directories, n_terms),
+        stems=_path_rows(*stems, n_terms),
+        first_chunks=np.array(first_chunks, np.int32),
+        chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
+        chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
+    )
+
+
+def _table(chunks: Sequence[Chunk]) -> Ints:
+    rows = [(chunk.lines.start, chunk.lines.end, chunk.tokens) for chunk in chunks]
+    return np.array(rows, np.int32).reshape(-1, 3)
+
+
+def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
+    """The living files of some segments as one segment."""
+    vocabulary: dict[str, int] = {}
+    chunk_runs: list[_Run] = []
+    directory_runs: list[_Run] = []
+    stem_runs: list[_Run] = []
+    n_chunks: list[Ints] = []
+    lengths: list[Ints] = []
+    tables: list[Ints] = []
+    n_files = n_all_chunks = slot = 0
+    for segment in segments:
+        alive = is_alive[slot : slot + segment.n_files]
+        slot += segment.n_files
+        ids = _ids(segment.vocabulary, vocabulary)
+        chunks_each = np.diff(segment.first_chunks)
+        alive_chunks = np.repeat(alive, chunks_each)
+        chunk_runs.append(_kept(segment.chunks, alive_chunks, n_all_chunks, ids))
+        directory_runs.append(_kept(segment.directories, alive, n_files, ids))
+        stem_runs.append(_kept(segment.stems, alive, n_files, ids))
+        n_chunks.append(chunks_each[alive])
+        lengths.append(segment.chunk_lengths[alive_chunks])
+        tables.append(segment.chunk_table[alive_chunks])
+        n_files += int(alive.sum())
+        n_all_chunks += int(alive_chunks.sum())
+    n_terms = len(vocabulary)
+    ends = np.cumsum(np.concatenate(n_chunks), dtype=np.int32)
+    return Segment(
+        vocabulary=MappingProxyType(vocabulary),
+        chunks=_rows_of(chunk_runs, n_terms),
+        directories=_rows_of(directory_runs, n_terms),
+        stems=_rows_of(stem_runs, n_terms),
+        first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
+        chunk_lengths=np.concatenate(lengths),
+        chunk_table=np.concatenate(tables),
+    )
+
+
+_Run = tuple[Ints, Ints, Counts, Counts]
+"""Postings in any order: terms, documents, uses and names."""
+
+
+def _rows_of(runs: Sequence[_Run], n_terms: int) -> Rows:
+    return _rows(
+        np.concatenate([run[0] for run in runs]),
+        np.concatenate([run[1] for run in runs]),
+        np.concatenate([run[2] for run in runs]),
+        np.concatenate([run[3] for run in runs]),
+        n_terms,
+    )
+
+
+def _kept(rows: Rows, keep: Bools, first: int, ids: Ints) -> tuple[Ints, Ints, Counts, Counts]:
+    """The postings of the documents to keep: new term ids, documents from `first` on, counts."""
+    in_term = np.repeat(ids, np.diff(rows.starts))
+    places = (np.cumsum(keep) - 1 + first).astype(np.int32)
+    if keep.all():
+        return in_term, places[rows.documents], rows.uses, rows.names
+    alive = keep[rows.documents]
+    return (
+        in_term[alive],
+        places[rows.documents[alive]],
+        rows.uses[alive],
+        rows.names[alive],
     )
 
 
 def _ids(found: Iterable[str], vocabulary: dict[str, int]) -> Ints:
-    return np.array([vocabulary.setdefault(term, len(vocabulary)) for term in found], np.int64)
+    return np.array([vocabulary.setdefault(term, len(vocabulary)) for term in found], np.int32)
 
 
-def _rows(in_term: Ints, documents: Ints, counts: Counts, n_terms: int) -> Rows:
-    present = counts > 0
-    in_term, documents, counts = in_term[present], documents[present], counts[present]
+def _lengths(in_chunk: Ints, uses: Counts, n_chunks: int) -> Ints:
+    return np.bincount(in_chunk, weights=uses, minlength=n_chunks).astype(np.int32)
+
+
+def _rows(in_term: Ints, documents: Ints, uses: Counts, names: Counts, n_terms: int) -> Rows:
     order = np.argsort(in_term, kind="stable")
-    starts = np.zeros(n_terms + 1, np.int64)
+    starts = np.zeros(n_terms + 1, np.int32)
     np.cumsum(np.bincount(in_term, minlength=n_terms), out=starts[1:])
-    return Rows(starts, documents[order], counts[order])
+    return Rows(starts, documents[order], uses[order], names[order])
 
 
-_Triple = tuple[Ints, Ints, Counts]
+def _path_rows(in_term: Ints, documents: Ints, n_terms: int) -> Rows:
+    ones = np.ones(len(in_term), np.uint16)
+    return _rows(in_term, documents, ones, np.zeros(len(in_term), np.uint16), n_terms)
 
 
-def _path_rows(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Triple, _Triple]:
+_Runs = tuple[Ints, Ints]
+"""The terms of paths, and the files that they stand in."""
+
+
+def _path_runs(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Runs, _Runs]:
     known: dict[str, Ints] = {}
 
     def ids(text: str) -> Ints:
@@ -122,14 +387,13 @@ def _path_rows(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Trip
             known[text] = _ids(found, vocabulary)
         return known[text]
 
-    def triple(texts: list[str]) -> _Triple:
-        runs = [ids(text) for text in texts]
-        documents = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
-        in_term = np.concatenate([np.zeros(0, np.int64), *runs])
-        return in_term, documents, np.ones(len(in_term), np.uint16)
+    def runs(texts: list[str]) -> _Runs:
+        found = [ids(text) for text in texts]
+        documents = np.repeat(np.arange(len(found)), [len(run) for run in found])
+        return np.concatenate(found), documents.astype(np.int32)
 
-    directories = triple([path.rpartition("/")[0] for path in paths])
-    stems = triple([stem_of(path) for path in paths])
+    directories = runs([path.rpartition("/")[0] for path in paths])
+    stems = runs([stem_of(path) for path in paths])
     return directories, stems
 
 

@@ -5,19 +5,20 @@ rounded before they are compared, so that the last bit of a machine's arithmetic
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextpack.kinds import Kind, kind_of
-from contextpack.model import Chunk, Path
-from contextpack.postings import Postings, Rows, stem_of
-from contextpack.query import Question, question
+from contextpack.kinds import KINDS, Kind
+from contextpack.model import Path
+from contextpack.postings import Hits, Postings, stem_of
+from contextpack.query import Mention, Question, question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
+from contextpack.text import Lines
 
 Floats = NDArray[np.float64]
 
@@ -78,6 +79,12 @@ KIND_TERMS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 
 SCORE_DIGITS = 6
 
+# So many of the most relevant files lift what they import and what imports them.
+LIFTING_FILES = 256
+
+# So many of the best chunks are put in order at first.
+FIRST_CHUNKS = 512
+
 # Shorter words that stand nowhere are not worth a line.
 MIN_NAMED_CHARS = 3
 
@@ -89,8 +96,6 @@ class RankedFile:
     path: Path
     score: float
     parts: Mapping[str, float]
-    chunks: tuple[float, ...]
-    """The score of each of its chunks, in file order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +103,89 @@ class RankedChunk:
     """A chunk of a file with its score."""
 
     path: Path
-    index: int
-    """Of the chunk in its file's facts."""
-    chunk: Chunk
+    lines: Lines
+    tokens: int
+    """Of its text by the index's counter."""
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All files and chunks with a score above zero, best first; ties by path, then position."""
+    """The scores of a snapshot's files and chunks. What has none above zero is not relevant."""
 
-    files: tuple[RankedFile, ...]
-    chunks: tuple[RankedChunk, ...]
+    snapshot: Snapshot
+    chunk_scores: Floats
+    """By the number of the chunk in the postings."""
+    file_scores: Floats
+    """By slot: the best of the file's chunks."""
+    parts: Mapping[str, Floats]
+    """By slot: what the scores of files are made of, before factors."""
+    factors: Floats
+    """By slot: what those parts were multiplied with for the kind of the file."""
     unknown_words: tuple[str, ...]
     """Words of the query that stand nowhere in the workspace."""
     is_fallback: bool
     """Whether the query had no words, so that structure and recency decided."""
+
+    @property
+    def n_relevant(self) -> int:
+        """How many files have a score."""
+        return int(np.count_nonzero(self.file_scores > 0))
+
+    @property
+    def files(self) -> tuple[RankedFile, ...]:
+        """All files with a score, best first; ties by path."""
+        paths = self.snapshot.paths
+        slots = np.flatnonzero(self.file_scores > 0).tolist()
+        found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
+        return tuple(self._file(slot) for _, _, slot in sorted(found))
+
+    def file(self, path: Path) -> RankedFile | None:
+        """One file, or None where it has no score."""
+        slot = self.snapshot.slots.get(path)
+        if slot is None or self.file_scores[slot] <= 0:
+            return None
+        return self._file(slot)
+
+    def chunks(self) -> Iterator[RankedChunk]:
+        """The chunks with a score, best first; ties by path, then position.
+
+        Only those that somebody takes are put in order: the first ones cost little.
+        """
+        scores = self.chunk_scores
+        rest = np.flatnonzero(scores > 0)
+        size = FIRST_CHUNKS
+        while len(rest):
+            if size < len(rest):
+                # All that tie with the last one belong to the same block.
+                least = np.partition(scores[rest], len(rest) - size)[len(rest) - size]
+                block, rest = rest[scores[rest] >= least], rest[scores[rest] < least]
+            else:
+                block, rest = rest, rest[:0]
+            yield from self._ordered(block)
+            size *= 4
+
+    def _ordered(self, numbers: NDArray[np.int64]) -> Iterator[RankedChunk]:
+        postings, paths = self.snapshot.postings, self.snapshot.paths
+        slots = postings.chunk_slots[numbers].tolist()
+        found = zip(self.chunk_scores[numbers].tolist(), slots, numbers.tolist(), strict=True)
+        # A file's chunks are numbered in its order.
+        for score, path, number in sorted(
+            ((score, paths[slot], number) for score, slot, number in found),
+            key=lambda item: (-item[0], item[1], item[2]),
+        ):
+            yield RankedChunk(path, *postings.chunk(number), score)
+
+    def _file(self, slot: int) -> RankedFile:
+        shown = {
+            name: round(float(values[slot]), SCORE_DIGITS)
+            for name, values in self.parts.items()
+        }
+        named = {name: value for name, value in shown.items() if value}
+        if self.factors[slot] != 1.0:
+            named["factor"] = float(self.factors[slot])
+        score = float(self.file_scores[slot])
+        return RankedFile(self.snapshot.paths[slot], score, MappingProxyType(named))
 
 
 def rank(snapshot: Snapshot, query: str) -> Ranking:
@@ -122,22 +194,19 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     if not asked.weights:
         return _fallback(snapshot)
     postings = snapshot.postings
-    chunk_scores = _bm25(
-        _with_names(postings, asked), postings.chunk_lengths, postings.n_chunks
-    )
-    file_lengths = _sum_by_file(postings.chunk_lengths.astype(np.float64), postings)
-    file_scores = _bm25(_by_file(postings, asked), file_lengths, postings.n_files)
-    mentions = _mentions(snapshot, asked)
+    hits = _hits(postings, asked)
+    chunk_scores = _bm25(hits, postings.chunk_lengths, postings.n_chunks)
+    file_lengths = _by_slot(postings.chunk_lengths, postings)
+    file_scores = _bm25(_in_files(postings, hits), file_lengths, postings.n_files)
     parts = {
         "body": FILE_WEIGHT * _scaled(file_scores),
-        "stem": STEM_WEIGHT * _coverage(postings.stems, postings, asked, postings.n_files),
-        "directory": DIRECTORY_WEIGHT
-        * _coverage(postings.directories, postings, asked, postings.n_files),
-        "mention": MENTION_WEIGHT * mentions,
+        "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
+        "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
+        "mention": MENTION_WEIGHT * _mentions(snapshot, asked),
     }
-    text = sum(parts.values(), np.zeros(postings.n_files))
-    best_chunks = _best_by_file(chunk_scores, postings)
-    parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + _scaled(best_chunks))
+    text = sum(parts.values(), np.zeros(postings.n_slots))
+    best_chunks = _scaled(_best_by_file(chunk_scores, postings))
+    parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = _kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     # A chunk without a word of the query gets nothing for the words around it: only its file's
@@ -145,13 +214,13 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     named = parts["stem"] + parts["imports"]
     about = np.where(
         chunk_scores > 0,
-        (parts["body"] + parts["directory"] + named)[postings.chunk_files],
-        WORDLESS_FACTOR * named[postings.chunk_files],
+        (parts["body"] + parts["directory"] + named)[postings.chunk_slots],
+        WORDLESS_FACTOR * named[postings.chunk_slots],
     )
     # What the query names outright is meant, whatever kind of file it is.
-    total = (own + about) * factors[postings.chunk_files]
-    total += parts["mention"][postings.chunk_files] + _line_bonus(snapshot, asked)
-    parts["chunk"] = CHUNK_WEIGHT * _scaled(best_chunks)
+    total = (own + about) * factors[postings.chunk_slots]
+    total += parts["mention"][postings.chunk_slots] + _line_bonus(snapshot, asked)
+    parts["chunk"] = CHUNK_WEIGHT * best_chunks
     return _ranking(
         snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
     )
@@ -161,44 +230,36 @@ _Hits = list[tuple[float, NDArray[np.int64], Floats]]
 """For each term of the query: its weight, the documents that hold it, and how often."""
 
 
-def _with_names(postings: Postings, asked: Question) -> _Hits:
+def _hits(postings: Postings, asked: Question) -> _Hits:
     hits: _Hits = []
     for term, weight in asked.weights.items():
-        if (number := postings.vocabulary.get(term)) is not None:
-            in_body, in_uses = postings.body.of(number)
-            in_names, names = postings.names.of(number)
-            documents: NDArray[np.int64] = np.concatenate([in_body, in_names])
-            uses_and_names = [in_uses.astype(np.float64), NAME_USES * names.astype(np.float64)]
-            hits.append((weight, *_summed(documents, np.concatenate(uses_and_names))))
+        found = postings.in_chunks(term)
+        if len(found.documents):
+            counts = found.uses + NAME_USES * found.names
+            hits.append((weight, found.documents, counts))
     return hits
 
 
-def _by_file(postings: Postings, asked: Question) -> _Hits:
-    hits: _Hits = []
-    for weight, chunks, counts in _with_names(postings, asked):
-        hits.append((weight, *_summed(postings.chunk_files[chunks], counts)))
-    return hits
+def _in_files(postings: Postings, hits: _Hits) -> _Hits:
+    """The same by file: its chunks stand together, so that each file is one run of them."""
+    result: _Hits = []
+    for weight, chunks, counts in hits:
+        slots = postings.chunk_slots[chunks]
+        starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
+        result.append((weight, slots[starts], np.add.reduceat(counts, starts)))
+    return result
 
 
-def _summed(documents: NDArray[np.int64], counts: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Each document once, ascending, with the sum of its counts."""
-    found, inverse = np.unique(documents, return_inverse=True)
-    return found, _weighted(inverse, counts, len(found))
-
-
-def _weighted(numbers: NDArray[np.int64], weights: Floats, n: int) -> Floats:
-    return np.bincount(numbers, weights=weights, minlength=n).astype(np.float64)
-
-
-def _bm25(hits: _Hits, lengths: NDArray[np.int64] | Floats, n: int) -> Floats:
-    scores = np.zeros(n)
+def _bm25(hits: _Hits, lengths: NDArray[np.int64], n: int) -> Floats:
+    """`lengths` are by document, 0 for the dead ones; `n` is the number of the living."""
+    scores = np.zeros(len(lengths))
     if n == 0:
         return scores
-    norm = K1 * (1 - B + B * lengths / max(float(np.mean(lengths)), 1.0))
+    mean = max(int(lengths.sum()) / n, 1.0)
     for weight, documents, counts in hits:
-        if len(documents):
-            saturated = counts * (K1 + 1) / (counts + norm[documents])
-            scores[documents] += weight * _idf(len(documents), n) * saturated
+        norm = K1 * (1 - B + B * lengths[documents] / mean)
+        saturated = counts * (K1 + 1) / (counts + norm)
+        scores[documents] += weight * _idf(len(documents), n) * saturated
     return scores
 
 
@@ -206,28 +267,31 @@ def _idf(n_documents: int, n: int) -> float:
     return math.log(1 + (n - n_documents + 0.5) / (n_documents + 0.5))
 
 
-def _coverage(rows: Rows, postings: Postings, asked: Question, n: int) -> Floats:
-    """Which share of the query's words, by their rarity in paths, each document holds."""
-    scores = np.zeros(n)
+def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) -> Floats:
+    """Which share of the query's words, by their rarity in paths, each file's path holds."""
+    scores = np.zeros(postings.n_slots)
     total = 0.0
     for term, weight in asked.weights.items():
-        number = postings.vocabulary.get(term)
-        documents = rows.of(number)[0] if number is not None else np.zeros(0, np.int64)
-        value = weight * _idf(len(documents), n)
+        documents = hits(term).documents
+        value = weight * _idf(len(documents), postings.n_files)
         # Words that no path holds count a little: one common word is not the whole query.
         total += value if len(documents) else ABSENT_SHARE * value
-        if len(documents):
-            scores[documents] += value
+        scores[documents] += value
     return scores / total if total else scores
 
 
-def _sum_by_file(values: Floats, postings: Postings) -> Floats:
-    return _weighted(postings.chunk_files, values, postings.n_files)
+def _by_slot(values: NDArray[np.int64], postings: Postings) -> NDArray[np.int64]:
+    """The sum of a file's chunks."""
+    sums: NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
+    return sums[postings.first_chunks[1:]] - sums[postings.first_chunks[:-1]]
 
 
 def _best_by_file(scores: Floats, postings: Postings) -> Floats:
-    best = np.zeros(postings.n_files)
-    np.maximum.at(best, postings.chunk_files, scores)
+    """The best of a file's chunks; 0 where it has none."""
+    best = np.zeros(postings.n_slots)
+    filled = np.flatnonzero(np.diff(postings.first_chunks))
+    if len(filled):
+        best[filled] = np.maximum.reduceat(scores, postings.first_chunks[filled])
     return best
 
 
@@ -237,32 +301,63 @@ def _scaled(scores: Floats) -> Floats:
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
-    """The relevance of the best neighbour in the import graph, damped where it has many."""
-    number = {path: index for index, path in enumerate(snapshot.paths)}
-    lift = np.zeros(len(snapshot.paths))
-    for edges in (snapshot.graph.imports, snapshot.graph.importers):
-        for path, neighbours in edges.items():
-            given = relevance[number[path]] / math.sqrt(len(neighbours))
+    """The relevance of the best neighbour in the import graph, damped where it has many.
+
+    Only the most relevant files lift their neighbours: from the others hardly anything comes.
+    """
+    lift = np.zeros(len(relevance))
+    for slot in _top(relevance, LIFTING_FILES).tolist():
+        path = snapshot.paths[slot]
+        for edges in (snapshot.graph.imports, snapshot.graph.importers):
+            neighbours = edges.get(path, ())
             for neighbour in neighbours:
-                index = number[neighbour]
+                index = snapshot.slots[neighbour]
+                given = relevance[slot] / math.sqrt(len(neighbours))
                 lift[index] = max(lift[index], given)
     return _scaled(lift)
 
 
+def _top(values: Floats, n: int) -> NDArray[np.int64]:
+    """Where the `n` highest values above zero stand, and all that tie with the last of them."""
+    found = np.flatnonzero(values > 0)
+    if len(found) <= n:
+        return found
+    rounded = np.round(values[found], SCORE_DIGITS)
+    least: float = np.partition(rounded, len(found) - n)[len(found) - n]
+    best: NDArray[np.int64] = found[rounded >= least]
+    return best
+
+
 def _mentions(snapshot: Snapshot, asked: Question) -> Floats:
     """The files that the query names: by a path in it, or by being nothing but their name."""
-    scores = np.zeros(len(snapshot.paths))
-    whole = frozenset(asked.weights)
-    for index, path in enumerate(snapshot.paths):
-        is_named = any(_is_mentioned(path, mention.path) for mention in asked.mentions)
-        if is_named or _is_name(path, whole):
-            scores[index] = 1.0
+    scores = np.zeros(snapshot.postings.n_slots)
+    scores[_named(snapshot, frozenset(asked.weights))] = 1.0
+    for mention in asked.mentions:
+        scores[_mentioned(snapshot, mention)] = 1.0
     return scores
 
 
+def _named(snapshot: Snapshot, asked: frozenset[str]) -> list[int]:
+    """The slots of the files whose name is one word that has just these terms."""
+    rarest = min((snapshot.postings.in_stems(t).documents for t in asked), key=len)
+    return [slot for slot in rarest.tolist() if _is_name(snapshot.paths[slot], asked)]
+
+
 def _is_name(path: Path, asked: frozenset[str]) -> bool:
-    stem = stem_of(path)
-    return any(set(terms(word)) == asked for word in words(stem)[:1]) and len(words(stem)) == 1
+    found = words(stem_of(path))
+    return len(found) == 1 and set(terms(found[0])) == asked
+
+
+def _mentioned(snapshot: Snapshot, mention: Mention) -> list[int]:
+    """The slots of the files that a path in the query may mean."""
+    name = mention.path.rpartition("/")[2]
+    return [
+        slot
+        for slot, path in enumerate(snapshot.paths.tolist())
+        if path.endswith(name)
+        and snapshot.postings.is_alive[slot]
+        and _is_mentioned(path, mention.path)
+    ]
 
 
 def _is_mentioned(path: Path, mention: str) -> bool:
@@ -273,26 +368,26 @@ def _is_mentioned(path: Path, mention: str) -> bool:
 
 
 def _line_bonus(snapshot: Snapshot, asked: Question) -> Floats:
-    bonus = np.zeros(snapshot.postings.n_chunks)
-    lines = [mention for mention in asked.mentions if mention.line is not None]
-    if not lines:
-        return bonus
-    for number, path in enumerate(snapshot.paths):
-        for mention in lines:
-            if _is_mentioned(path, mention.path):
-                first = int(snapshot.postings.first_chunks[number])
-                for index, chunk in enumerate(snapshot.sources[path].facts.chunks):
-                    if chunk.lines.start <= (mention.line or 0) <= chunk.lines.end:
-                        bonus[first + index] = 1.0
+    """1 for the chunks whose lines the query names."""
+    postings = snapshot.postings
+    bonus = np.zeros(len(postings.chunk_slots))
+    for mention in asked.mentions:
+        if mention.line is None:
+            continue
+        for slot in _mentioned(snapshot, mention):
+            for number in range(*postings.first_chunks[slot : slot + 2].tolist()):
+                lines, _ = postings.chunk(number)
+                if lines.start <= mention.line <= lines.end:
+                    bonus[number] = 1.0
     return bonus
 
 
 def _kind_factors(snapshot: Snapshot, asked: Question) -> Floats:
-    factors = {
-        kind: 1.0 if asked.asks_for(*KIND_TERMS[kind]) else factor
-        for kind, factor in KIND_FACTORS.items()
-    }
-    return np.array([factors.get(kind_of(path), 1.0) for path in snapshot.paths])
+    factors = [
+        1.0 if asked.asks_for(*KIND_TERMS.get(kind, ())) else KIND_FACTORS.get(kind, 1.0)
+        for kind in KINDS
+    ]
+    return np.array(factors)[snapshot.kinds]
 
 
 def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
@@ -301,7 +396,7 @@ def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
         for word, found in asked.words.items()
         if len(word) >= MIN_NAMED_CHARS
         and not word.isdigit()
-        and not any(term in postings.vocabulary for term in found)
+        and not any(postings.has(term) for term in found)
     )
 
 
@@ -314,46 +409,55 @@ def _ranking(
     *,
     is_fallback: bool,
 ) -> Ranking:
+    postings = snapshot.postings
     scores = np.round(chunk_scores, SCORE_DIGITS)
-    first = snapshot.postings.first_chunks
-    files: list[RankedFile] = []
-    chunks: list[RankedChunk] = []
-    for number in np.unique(snapshot.postings.chunk_files[scores > 0]).tolist():
-        path = snapshot.paths[number]
-        own = scores[first[number] : first[number + 1]].tolist()
-        shown = {
-            name: round(float(values[number]), SCORE_DIGITS) for name, values in parts.items()
-        }
-        named = {name: value for name, value in shown.items() if value}
-        if factors[number] != 1.0:
-            named["factor"] = float(factors[number])
-        files.append(RankedFile(path, max(own), MappingProxyType(named), tuple(own)))
-        chunks.extend(
-            RankedChunk(path, index, snapshot.sources[path].facts.chunks[index], score)
-            for index, score in enumerate(own)
-            if score > 0
-        )
-    files.sort(key=lambda file: (-file.score, file.path))
-    chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.index))
-    return Ranking(tuple(files), tuple(chunks), unknown, is_fallback)
+    return Ranking(
+        snapshot=snapshot,
+        chunk_scores=scores,
+        file_scores=_best_by_file(scores, postings),
+        parts=MappingProxyType({**parts}),
+        factors=factors,
+        unknown_words=unknown,
+        is_fallback=is_fallback,
+    )
 
 
 def _fallback(snapshot: Snapshot) -> Ranking:
     """Without words: what much is built on, what changed last, and what stands near the root."""
     postings = snapshot.postings
-    importers = np.array(
-        [math.log1p(len(snapshot.graph.importers.get(path, ()))) for path in snapshot.paths]
-    )
-    modified = np.array([snapshot.sources[path].modified for path in snapshot.paths])
-    oldest = float(modified.min(initial=math.inf)) if len(modified) else 0.0
+    importers = np.zeros(postings.n_slots)
+    for path, found in snapshot.graph.importers.items():
+        importers[snapshot.slots[path]] = math.log1p(len(found))
+    modified = np.where(postings.is_alive, snapshot.modified, np.inf)
+    oldest = float(modified.min(initial=math.inf))
+    depths = np.array([path.count("/") for path in snapshot.paths.tolist()], np.float64)
     parts = {
         "importers": 0.6 * _scaled(importers),
-        "recency": 0.2 * _scaled(modified - oldest),
-        "depth": np.array([0.2 / (1 + path.count("/")) for path in snapshot.paths]),
+        "recency": 0.2 * _scaled(np.where(postings.is_alive, snapshot.modified - oldest, 0.0)),
+        "depth": 0.2 / (1 + depths),
     }
-    factors = np.array([KIND_FACTORS.get(kind_of(path), 1.0) for path in snapshot.paths])
-    base = sum(parts.values(), np.zeros(postings.n_files)) * factors
+    factors = _kind_factors(snapshot, question(""))
+    base = sum(parts.values(), np.zeros(postings.n_slots)) * factors * postings.is_alive
     # Within a file the top comes first: it says what the file is.
-    position = np.arange(postings.n_chunks) - postings.first_chunks[postings.chunk_files]
-    scores = base[postings.chunk_files] / (1 + 0.25 * position)
+    position = (
+        np.arange(len(postings.chunk_slots)) - postings.first_chunks[postings.chunk_slots]
+    )
+    scores = base[postings.chunk_slots] / (1 + 0.25 * position)
     return _ranking(snapshot, scores, parts, factors, (), is_fallback=True)
+
+
+def classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
+    """The ranking that the classic scorer's scores of files are. Files without a line are out."""
+    by_slot = np.zeros(snapshot.postings.n_slots)
+    for path, score in scores.items():
+        if path in snapshot.sources and snapshot.sources[path].n_lines:
+            by_slot[snapshot.slots[path]] = score
+    return Ranking(
+        snapshot=snapshot,
+        chunk_scores=np.zeros(len(snapshot.postings.chunk_slots)),
+        file_scores=by_slot,
+        parts=MappingProxyType({"classic": by_slot}),
+        factors=np.ones(len(by_slot)),
+        unknown_words=(),
+        is_fallback=False,
+    )

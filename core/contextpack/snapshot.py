@@ -1,18 +1,30 @@
-"""One root at one moment: facts, graph and postings. Immutable, and without file contents."""
+"""One root at one moment: facts, graph and postings. Immutable, and without file contents.
 
-from collections.abc import Iterable, Mapping
+`applied` makes the next moment from this one and a change, at a cost in proportion to the
+change: files whose facts stay what they are keep their rows and their edges.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from contextpack.graph import Graph, graph, said
-from contextpack.model import Facts, Path, Skip
-from contextpack.postings import Postings, postings
+import numpy as np
+from numpy.typing import NDArray
+
+from contextpack.codec import decoded, decoded_terms
+from contextpack.graph import Graph, graph, said, updated
+from contextpack.kinds import KINDS, kind_of
+from contextpack.model import Facts, Path, Skip, TermCounts
+from contextpack.postings import NO_POSTINGS, Postings, Replaced, replaced
 from contextpack.resolve import Tree
+
+_KIND_NUMBERS: Mapping[str, int] = MappingProxyType({kind: n for n, kind in enumerate(KINDS)})
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of a snapshot: its facts, and what the shell knew when it read the text."""
+    """One file of a snapshot: what the shell knew when it read it, and its facts, encoded."""
 
     path: Path
     digest: str
@@ -20,9 +32,89 @@ class Source:
     size_bytes: int
     modified: float
     """Seconds since the epoch."""
-    facts: Facts
+    language: str
+    n_lines: int
+    tokens: int
+    outline: bytes
+    """The facts as `codec.encoded` writes them: most are never looked at."""
+    terms_digest: bytes
+    """Of the terms, so that equal ones are known without them."""
     is_lossy: bool = False
     """Whether some bytes were no text in the encoding that was taken."""
+
+    def says_the_same(self, other: "Source") -> bool:
+        """Whether ranking and resolution cannot tell the two texts apart."""
+        return (self.outline, self.terms_digest) == (other.outline, other.terms_digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file that is new or has another text: its source, facts and terms."""
+
+    source: Source
+    facts: Facts
+    terms: TermCounts
+
+
+def reading(
+    path: Path,
+    digest: str,
+    size_bytes: int,
+    modified: float,
+    outline: bytes,
+    terms: bytes,
+    *,
+    is_lossy: bool = False,
+) -> Reading:
+    """A file from its encoded facts and terms. The rest is as in `Source`.
+
+    Raises `codec.Damaged`.
+    """
+    facts = decoded(outline)
+    source = Source(
+        path=path,
+        digest=digest,
+        size_bytes=size_bytes,
+        modified=modified,
+        language=facts.language,
+        n_lines=facts.n_lines,
+        tokens=facts.tokens,
+        outline=outline,
+        terms_digest=hashlib.blake2b(terms, digest_size=8).digest(),
+        is_lossy=is_lossy,
+    )
+    return Reading(source, facts, decoded_terms(terms))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is different in a workspace. A path stands in one of the first three at most."""
+
+    read: tuple[Reading, ...] = ()
+    restated: tuple[Source, ...] = ()
+    """Known files with the same text, of which something else changed."""
+    gone: frozenset[Path] = frozenset()
+    skipped: tuple[Skip, ...] | None = None
+    """What is left out of the workspace now; None where that is as before."""
+    configs: Mapping[Path, str] | None = None
+    """The texts of all configuration files now; None where they are as before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a change cost, counted."""
+
+    indexed: int
+    """How many files' terms went into the postings."""
+    merged: int
+    """How many files' rows were copied into a merged segment."""
+    resolved: tuple[tuple[Path, int], ...]
+    """How many imports of which files were resolved, by path."""
+
+
+NO_WORK = Work(0, 0, ())
+
+Columns = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +122,140 @@ class Snapshot:
     """Everything that ranking needs to know of a root, and what was left out of it."""
 
     sources: Mapping[Path, Source]
-    """In path order, which is also the order of files in `postings`."""
-    paths: tuple[Path, ...]
+    """In no particular order."""
+    skipped: tuple[Skip, ...]
+    """Sorted by path."""
     graph: Graph
     postings: Postings
-    skipped: tuple[Skip, ...]
+    paths: Columns
+    """The path in each slot of the postings; dead slots keep theirs."""
+    kinds: NDArray[np.uint8]
+    """The number in `KINDS` of each slot's kind."""
+    modified: NDArray[np.float64]
+    """When each slot's file was changed, in seconds since the epoch."""
+    slots: Mapping[Path, int]
+    """The slot of each file."""
+
+    def facts(self, path: Path) -> Facts:
+        """The facts of a file. They are decoded each time: ask for files that matter."""
+        return decoded(self.sources[path].outline)
+
+    def in_path_order(self) -> list[Source]:
+        """The files, sorted by path."""
+        return sorted(self.sources.values(), key=lambda source: source.path)
 
 
 def snapshot(
-    sources: Iterable[Source],
+    readings: Iterable[Reading],
     skipped: Iterable[Skip],
     *,
     configs: Mapping[Path, str],
     standard_library: frozenset[str],
 ) -> Snapshot:
     """The snapshot of these files, in whichever order they come."""
-    by_path = {source.path: source for source in sorted(sources, key=lambda s: s.path)}
-    facts = {path: source.facts for path, source in by_path.items()}
+    read = tuple(sorted(readings, key=lambda reading: reading.source.path))
+    change = Change(read=read, skipped=tuple(skipped), configs=configs)
+    return applied(empty(standard_library), change)[0]
+
+
+def empty(standard_library: frozenset[str]) -> Snapshot:
+    """A workspace without a file, to which changes are applied."""
     return Snapshot(
-        sources=MappingProxyType(by_path),
-        paths=tuple(by_path),
-        graph=graph(
-            {path: said(f) for path, f in facts.items()},
-            Tree(frozenset(by_path), configs, standard_library),
-        ),
-        postings=postings([(path, f.terms, len(f.chunks)) for path, f in facts.items()]),
-        skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
+        sources=MappingProxyType({}),
+        skipped=(),
+        graph=graph({}, Tree(frozenset(), {}, standard_library)),
+        postings=NO_POSTINGS,
+        paths=np.zeros(0, np.object_),
+        kinds=np.zeros(0, np.uint8),
+        modified=np.zeros(0, np.float64),
+        slots=MappingProxyType({}),
     )
+
+
+def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
+    """The snapshot after a change, and what making it cost."""
+    indexed = [r for r in change.read if not _is_known(before, r.source)]
+    sources = {**before.sources}
+    for path in change.gone:
+        sources.pop(path, None)
+    sources.update((r.source.path, r.source) for r in change.read)
+    sources.update((source.path, source) for source in change.restated)
+    dead = [*change.gone, *(r.source.path for r in indexed)]
+    replacement = replaced(
+        before.postings,
+        [before.slots[path] for path in dead if path in before.slots],
+        [(r.source.path, r.terms, r.facts.chunks) for r in indexed],
+    )
+    made, resolved = _graph_after(before.graph, indexed, change)
+    paths = np.concatenate([before.paths, _objects([r.source.path for r in indexed])])
+    kinds = [_KIND_NUMBERS[kind_of(r.source.path)] for r in indexed]
+    modified = before.modified.copy()
+    for source in (*change.restated, *(r.source for r in change.read)):
+        if source.path in before.slots:
+            modified[before.slots[source.path]] = source.modified
+    new_times = [r.source.modified for r in indexed]
+    origins = replacement.origins
+    after = Snapshot(
+        sources=MappingProxyType(sources),
+        skipped=before.skipped if change.skipped is None else _sorted(change.skipped),
+        graph=made,
+        postings=replacement.postings,
+        paths=paths[origins],
+        kinds=np.concatenate([before.kinds, np.array(kinds, np.uint8)])[origins],
+        modified=np.concatenate([modified, np.array(new_times, np.float64)])[origins],
+        slots=_slots(before, change.gone, replacement, paths[origins]),
+    )
+    return after, Work(len(indexed), replacement.n_merged, resolved)
+
+
+def _is_known(before: Snapshot, source: Source) -> bool:
+    known = before.sources.get(source.path)
+    return known is not None and known.says_the_same(source)
+
+
+def _objects(paths: Sequence[Path]) -> Columns:
+    column = np.empty(len(paths), np.object_)
+    column[:] = paths
+    return column
+
+
+def _sorted(skipped: Iterable[Skip]) -> tuple[Skip, ...]:
+    return tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason)))
+
+
+def _slots(
+    before: Snapshot, gone: Iterable[Path], replacement: Replaced, paths: Columns
+) -> Mapping[Path, int]:
+    """Where each file is now: those in front of the first slot that moved are where they were."""
+    slots = {**before.slots}
+    for path in gone:
+        slots.pop(path, None)
+    origins, n_old = replacement.origins, before.postings.n_slots
+    n_same = min(len(origins), n_old)
+    moved = np.flatnonzero(origins[:n_same] != np.arange(n_same))
+    first = int(moved[0]) if len(moved) else n_same
+    alive = replacement.postings.is_alive
+    slots.update(
+        (path, slot) for slot, path in enumerate(paths[first:].tolist(), first) if alive[slot]
+    )
+    return MappingProxyType(slots)
+
+
+def _graph_after(
+    before: Graph, indexed: Sequence[Reading], change: Change
+) -> tuple[Graph, tuple[tuple[Path, int], ...]]:
+    changed = {reading.source.path: said(reading.facts) for reading in indexed}
+    old = before.tree.configs
+    configs = old if change.configs is None else change.configs
+    if configs is not old:
+        # A text may configure something else and still have the same words and outline.
+        for path in old.keys() | configs.keys():
+            if path in before.said and old.get(path) != configs.get(path):
+                changed.setdefault(path, before.said[path])
+        for path in change.gone:
+            changed.pop(path, None)
+    if not changed and not change.gone:
+        return before, ()
+    texts = {path: configs[path] for path in changed if path in configs}
+    after, work = updated(before, changed, change.gone, texts)
+    return after, work.resolved

@@ -110,7 +110,7 @@ def _show_answer(out: Console, answer: Answer) -> None:
     out.print(
         f"[bold]{pack.tokens}[/] of {request.budget_tokens} tokens "
         f"({pack.tokens / request.budget_tokens:.0%}, {answer.profile.name} {counted}) · "
-        f"{len(pack.items)} files of {len(answer.scan.snapshot.paths)}"
+        f"{len(pack.items)} files of {len(answer.scan.snapshot.sources)}"
     )
     if pack.is_fallback:
         out.print("no words to look for: chosen by structure and recency (fallback)")
@@ -173,12 +173,13 @@ def show_files(stream: IO[str] | None, scan: Scan) -> None:
 
 def _show_files(out: Console, scan: Scan) -> None:
     table = _table("tokens:>", "lines:>", "language", "path")
-    sources = scan.snapshot.sources.values()
+    sources = scan.snapshot.in_path_order()
     for source in sources:
-        facts = source.facts
-        table.add_row(str(facts.tokens), str(facts.n_lines), facts.language, _safe(source.path))
+        table.add_row(
+            str(source.tokens), str(source.n_lines), source.language, _safe(source.path)
+        )
     out.print(table)
-    out.print(f"{len(sources)} files, {sum(source.facts.tokens for source in sources)} tokens")
+    out.print(f"{len(sources)} files, {sum(source.tokens for source in sources)} tokens")
     if scan.snapshot.skipped:
         left_out = _table("reason", "path", "rule")
         for skip in scan.snapshot.skipped:

@@ -45,7 +45,7 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
         "scorer": explanation.request.scorer.value,
         "fallback": ranking.is_fallback,
         "unknownWords": [writable(word) for word in ranking.unknown_words],
-        "nFiles": len(explanation.scan.snapshot.paths),
+        "nFiles": len(explanation.scan.snapshot.sources),
         "nRanked": len(ranking.files),
         "files": [_ranked_json(file) for file in ranking.files[:top]],
     }
@@ -53,11 +53,11 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
 
 def files_json(root: str, scan: Scan) -> Json:
     """What discovery sees, as JSON."""
-    sources = scan.snapshot.sources.values()
+    sources = scan.snapshot.in_path_order()
     return {
         "root": display_path(root),
-        "nFiles": len(scan.snapshot.paths),
-        "tokens": sum(source.facts.tokens for source in sources),
+        "nFiles": len(sources),
+        "tokens": sum(source.tokens for source in sources),
         "files": [_source_json(source) for source in sources],
         "skipped": [_skip_json(skip) for skip in scan.snapshot.skipped],
         "warnings": [{"kind": n.kind.value, "message": n.message} for n in scan.notices],
@@ -116,7 +116,7 @@ def _report_json(answer: Answer) -> Json:
         "remainingTokens": request.budget_tokens - pack.tokens,
         "utilization": round(pack.tokens / request.budget_tokens, 4),
         "nItems": len(pack.items),
-        "nCandidates": len(answer.scan.snapshot.paths),
+        "nCandidates": len(answer.scan.snapshot.sources),
         "diversity": pack.diversity,
         "optimalityGap": pack.optimality_gap,
         "fallback": pack.is_fallback,
@@ -130,12 +130,11 @@ def _ranked_json(file: RankedFile) -> Json:
 
 
 def _source_json(source: Source) -> Json:
-    facts = source.facts
     return {
         "path": display_path(source.path),
-        "language": facts.language,
-        "lines": facts.n_lines,
-        "tokens": facts.tokens,
+        "language": source.language,
+        "lines": source.n_lines,
+        "tokens": source.tokens,
         "bytes": source.size_bytes,
     }
 

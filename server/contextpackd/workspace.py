@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextpack import model, resolve
+from contextpack.codec import encoded, encoded_terms
 from contextpack.content import content_reason
 from contextpack.facts import facts
 from contextpack.languages import language_of
-from contextpack.model import Facts, Skip
-from contextpack.snapshot import Snapshot, Source, snapshot
+from contextpack.model import Skip
+from contextpack.snapshot import Reading, Snapshot, reading, snapshot
 from contextpack.terms import terms
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
@@ -61,7 +62,7 @@ class _Known:
 
     candidate: Candidate
     max_bytes: int
-    result: Source | Skip
+    result: Reading | Skip
     is_young: bool
     config: str | None
     text: str | None
@@ -76,7 +77,7 @@ class Workspace:
         self._grammars = grammars
         self._count = counter(profile_of(INDEX_MODEL))
         self._known: dict[model.Path, _Known] = {}
-        self._facts: dict[tuple[str, str], Facts] = {}
+        self._facts: dict[tuple[str, str], tuple[bytes, bytes]] = {}
         self._terms: dict[str, tuple[str, ...]] = {}
         self._hot: set[model.Path] = set()
         self._last: tuple[object, Snapshot] | None = None
@@ -99,13 +100,15 @@ class Workspace:
         self._known.update(known)
         self._hot.clear()
         self._forget(listing, discovery)
-        sources = [entry.result for entry in known.values() if isinstance(entry.result, Source)]
+        sources = [
+            entry.result for entry in known.values() if isinstance(entry.result, Reading)
+        ]
         skipped = [entry.result for entry in known.values() if isinstance(entry.result, Skip)]
         return Scan(
             snapshot=self._snapshot(sources, [*listing.skipped, *skipped], known),
             notices=listing.warnings,
             unmatched_globs=listing.unmatched_globs,
-            lossy=tuple(source.path for source in sources if source.is_lossy),
+            lossy=tuple(r.source.path for r in sources if r.source.is_lossy),
             n_read=n_read,
         )
 
@@ -142,24 +145,27 @@ class Workspace:
         language = language_of(candidate.path)
         key = (language, found.digest)
         if key not in self._facts:
-            self._facts[key] = facts(
+            said, counted = facts(
                 found.text,
                 language,
                 grammars=self._grammars,
                 count=self._count,
                 split=self._split,
             )
-        source = Source(
+            self._facts[key] = encoded(said), encoded_terms(counted)
+        outline, counts = self._facts[key]
+        made = reading(
             path=candidate.path,
             digest=found.digest,
             size_bytes=candidate.size_bytes,
             modified=candidate.mtime_ns / 1e9,
-            facts=self._facts[key],
+            outline=outline,
+            terms=counts,
             is_lossy=found.is_lossy,
         )
         config = found.text if resolve.is_config(candidate.path) else None
         text = found.text if candidate.path in self._hot else None
-        return _Known(candidate, max_bytes, source, is_young, config, text)
+        return _Known(candidate, max_bytes, made, is_young, config, text)
 
     def _split(self, word: str) -> tuple[str, ...]:
         if len(self._terms) >= MAX_KNOWN_WORDS:
@@ -177,18 +183,18 @@ class Workspace:
                 path: entry for path, entry in self._known.items() if path in present
             }
         used = {
-            (entry.result.facts.language, entry.result.digest)
+            (entry.result.source.language, entry.result.source.digest)
             for entry in self._known.values()
-            if isinstance(entry.result, Source)
+            if isinstance(entry.result, Reading)
         }
         self._facts = {key: value for key, value in self._facts.items() if key in used}
 
     def _snapshot(
-        self, sources: list[Source], skipped: list[Skip], known: Mapping[model.Path, _Known]
+        self, sources: list[Reading], skipped: list[Skip], known: Mapping[model.Path, _Known]
     ) -> Snapshot:
         skipped.sort(key=lambda skip: (skip.path, skip.reason))
         key = (
-            tuple((source.path, source.digest, source.modified) for source in sources),
+            tuple((r.source.path, r.source.digest, r.source.modified) for r in sources),
             tuple(skipped),
         )
         if self._last is None or self._last[0] != key:

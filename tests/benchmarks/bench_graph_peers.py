@@ -25,13 +25,12 @@ from pathlib import Path
 from contextpack import resolve
 from contextpack.graph import graph, said
 from contextpack.languages import language_of, outline
-from contextpack.model import Facts, TermCounts
+from contextpack.model import Facts
 from contextpack.resolve import Tree
 from contextpackd.grammars import Grammars, grammars
 
 ROUNDS = 3
 SKIPPED = {".git", "node_modules"}
-NO_TERMS = TermCounts("", b"", b"", b"", b"")
 PYTHON = frozenset({"python"})
 JAVASCRIPT = frozenset({"javascript", "jsx", "typescript", "tsx", "vue", "svelte", "astro"})
 GRIMP = "import grimp, sys; print(len(grimp.build_graph(sys.argv[1], cache_dir=None).modules))"
@@ -77,7 +76,7 @@ def ours(root: Path, languages: frozenset[str], compiled: Grammars) -> int:
             texts[path] = text
         if language in languages:
             found = outline(text, language, compiled)
-            facts = Facts(language, 0, 0, found.imports, found.symbols, (), NO_TERMS)
+            facts = Facts(language, 0, 0, found.imports, found.symbols, ())
             files[path] = said(facts)
     graph(files, Tree(frozenset(paths), texts, frozenset(sys.stdlib_module_names)))
     return len(files)

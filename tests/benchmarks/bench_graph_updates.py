@@ -16,13 +16,12 @@ from pathlib import Path
 from contextpack import resolve
 from contextpack.graph import Said, graph, restored, said, updated
 from contextpack.languages import language_of, outline
-from contextpack.model import Facts, Import, TermCounts
+from contextpack.model import Facts, Import
 from contextpack.resolve import Tree
 from contextpackd.grammars import grammars
 
 ROUNDS = 7
 SKIPPED = {".git", "node_modules"}
-NO_TERMS = TermCounts("", b"", b"", b"", b"")
 
 
 def cpu_ms(work: Callable[[], object]) -> float:
@@ -47,7 +46,7 @@ def workspace(root: Path, n_copies: int) -> tuple[dict[str, Said], Tree]:
         text = (root / path).read_bytes().decode("utf-8-sig", "replace")
         language = language_of(path)
         found = outline(text, language, compiled)
-        facts = Facts(language, 0, 0, found.imports, found.symbols, (), NO_TERMS)
+        facts = Facts(language, 0, 0, found.imports, found.symbols, ())
         for n in range(n_copies):
             files[f"copy{n}/{path}" if n else path] = said(facts)
             if resolve.is_config(path):

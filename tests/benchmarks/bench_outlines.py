@@ -19,13 +19,12 @@ from tree_sitter import Parser
 from contextpack import resolve
 from contextpack.graph import Said, edges, graph, said
 from contextpack.languages import language_of, outline
-from contextpack.model import Facts, TermCounts
+from contextpack.model import Facts
 from contextpack.resolve import Tree
 from contextpackd.grammars import grammars
 
 ROUNDS = 5
 SKIPPED = {".git", "node_modules"}
-NO_TERMS = TermCounts("", b"", b"", b"", b"")
 
 
 def files_below(root: Path) -> list[str]:
@@ -72,7 +71,7 @@ def main() -> None:
         for path in parsed:
             language = language_of(path)
             found = outline(text_of(path), language, compiled)
-            facts = Facts(language, 0, 0, found.imports, found.symbols, (), NO_TERMS)
+            facts = Facts(language, 0, 0, found.imports, found.symbols, ())
             files[path] = said(facts)
 
     configs = {path: text_of(path) for path in paths if resolve.is_config(path)}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from contextpack import languages, resolve
 from contextpack.graph import graph, said
-from contextpack.model import Facts, ImportKind, TermCounts
+from contextpack.model import Facts, ImportKind
 from contextpack.resolve import Tree
 from contextpackd.grammars import Grammars, grammars
 
@@ -35,7 +35,7 @@ def text_of(file: Path) -> str:
 def facts_of(text: str, language: str, compiled: Grammars) -> Facts:
     found = languages.outline(text, language, compiled)
     imports = tuple(i for i in found.imports if i.kind is not ImportKind.MOCK)
-    return Facts(language, 0, 0, imports, found.symbols, (), TermCounts("", b"", b"", b"", b""))
+    return Facts(language, 0, 0, imports, found.symbols, ())
 
 
 def main(truth: Path, root: Path) -> None:

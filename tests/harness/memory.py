@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from contextpack.bundle import Pack, finish
+from contextpack.codec import encoded, encoded_terms
 from contextpack.facts import facts
 from contextpack.languages import language_of
-from contextpack.model import Facts, Skip
+from contextpack.model import Facts, Skip, TermCounts
 from contextpack.plan import plan
 from contextpack.request import Request
 from contextpack.resolve import is_config
-from contextpack.snapshot import Snapshot, Source, snapshot
+from contextpack.snapshot import Reading, Snapshot, reading, snapshot
 from contextpack.terms import terms
 from contextpack.tokens import profile_of, usable_budget
 from contextpackd.counters import counter
@@ -26,13 +27,18 @@ STANDARD_LIBRARY = frozenset(
 
 
 def facts_of(path: str, text: str) -> Facts:
+    return read_of(path, text)[0]
+
+
+def read_of(path: str, text: str) -> tuple[Facts, TermCounts]:
     return facts(text, language_of(path), grammars=GRAMMARS, count=COUNT, split=terms)
 
 
-def source_of(path: str, text: str, modified: float = 0.0) -> Source:
+def reading_of(path: str, text: str, modified: float = 0.0) -> Reading:
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return Source(path, digest, len(data), modified, facts_of(path, text))
+    said, counted = read_of(path, text)
+    return reading(path, digest, len(data), modified, encoded(said), encoded_terms(counted))
 
 
 def snapshot_of(
@@ -41,7 +47,7 @@ def snapshot_of(
     order: Sequence[str] | None = None,
 ) -> Snapshot:
     return snapshot(
-        [source_of(path, files[path]) for path in order or files],
+        [reading_of(path, files[path]) for path in order or files],
         skipped,
         configs={path: text for path, text in files.items() if is_config(path)},
         standard_library=STANDARD_LIBRARY,

@@ -14,12 +14,12 @@ import pytest
 import contextpackd
 from contextpack.facts import facts
 from contextpack.languages import FURTHER, GRAMMAR_SOURCES, language_of
-from contextpack.model import Facts
+from contextpack.model import Facts, TermCounts
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms
 from contextpack.text import split_lines
 from contextpackd import grammars as loading
-from harness.memory import COUNT, facts_of, snapshot_of
+from harness.memory import COUNT, facts_of, read_of, snapshot_of
 from harness.trees import build, cases
 
 # Where `tree-sitter-languages` is declared: it has no wheels for later Pythons.
@@ -32,8 +32,8 @@ def files_of(case: Mapping[str, Any]) -> dict[str, str]:
     return {file["path"]: file["text"] for file in case["input"]["files"]}
 
 
-def facts_without(missing: frozenset[str], path: str, text: str) -> Facts:
-    """A file's facts when these languages' grammars could not be loaded."""
+def read_without(missing: frozenset[str], path: str, text: str) -> tuple[Facts, TermCounts]:
+    """A file's facts and terms when these languages' grammars could not be loaded."""
     installed = loading.grammars()
     left = {name: installed[name] for name in installed if name not in missing}
     return facts(text, language_of(path), grammars=left, count=COUNT, split=terms)
@@ -187,13 +187,14 @@ def test_b20_a_lost_grammar_costs_edges_and_says_so() -> None:
     files = files_of(CASES["b20"])
     for path, text in files.items():
         language = language_of(path)
-        lost = facts_without(frozenset({"julia", "python", "makefile"}), path, text)
-        sound = facts_of(path, text)
+        missing = frozenset({"julia", "python", "makefile"})
+        lost, lost_terms = read_without(missing, path, text)
+        sound, sound_terms = read_of(path, text)
         assert lost.n_lines == sound.n_lines
-        assert lost.terms.vocabulary == sound.terms.vocabulary
+        assert lost_terms.vocabulary == sound_terms.vocabulary
         has_grammar = language in dict((*GRAMMAR_SOURCES, *FURTHER))
         assert lost.problems == (("no grammar",) if has_grammar else ())
-    assert facts_without(frozenset({"python"}), "a.py", files["a.py"]).imports == ()
+    assert read_without(frozenset({"python"}), "a.py", files["a.py"])[0].imports == ()
     assert facts_of("a.py", files["a.py"]).imports
 
 
@@ -246,14 +247,14 @@ def test_without_the_further_grammars_their_files_are_plain_chunks(
     monkeypatch.setitem(sys.modules, "tree_sitter_languages", None)
     hidden = loading.grammars()
     assert sorted(hidden) == sorted(name for name, _ in GRAMMAR_SOURCES)
-    found = facts(text, "kotlin", grammars=hidden, count=COUNT, split=terms)
+    found = facts(text, "kotlin", grammars=hidden, count=COUNT, split=terms)[0]
     assert (found.symbols, found.problems) == ((), ("no grammar",))
     assert [(chunk.lines.start, chunk.lines.end) for chunk in found.chunks] == [(1, 3)]
 
 
 def test_outputs_of_a_notebook_carry_no_terms() -> None:
     source = '{"cells": [\n{"cell_type": "code",\n"outputs": [\n"hugeword"\n],\n"source": [\n"needle = 1"\n]}\n]}\n'
-    found = facts_of("a.ipynb", source)
-    assert "needl" in found.terms.vocabulary.split("\n")
-    assert "hugeword" not in found.terms.vocabulary.split("\n")
+    found, counted = read_of("a.ipynb", source)
+    assert "needl" in counted.vocabulary.split("\n")
+    assert "hugeword" not in counted.vocabulary.split("\n")
     assert [c.is_data for c in found.chunks] == [True, False, True]

@@ -59,14 +59,14 @@ def test_a_young_file_is_read_again(root: Path) -> None:
     write(root, {"m0.py": "def two(): ...\n"})  # The same size,
     os.utime(root / "m0.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))  # and the same time.
     scan = workspace.scan(ALL)
-    assert [s.name for s in scan.snapshot.sources["m0.py"].facts.symbols] == ["two"]
+    assert [s.name for s in scan.snapshot.facts("m0.py").symbols] == ["two"]
 
 
 def test_a_moved_file_keeps_its_facts(root: Path) -> None:
     workspace = Workspace(root, grammars())
-    before = workspace.scan(ALL).snapshot.sources["m0.py"].facts
+    before = workspace.scan(ALL).snapshot.sources["m0.py"].outline
     (root / "m0.py").rename(root / "moved.py")
-    assert workspace.scan(ALL).snapshot.sources["moved.py"].facts is before
+    assert workspace.scan(ALL).snapshot.sources["moved.py"].outline is before
 
 
 def test_globs_of_one_request_do_not_forget_the_files_of_another(root: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_time_set_back_does_not_hide_an_edit(root: Path) -> None:
     write(root, {"m0.py": "def tart_0(): return 0\n"})  # The same size, in the same inode,
     os.utime(root / "m0.py", (OLD, OLD))  # and the same time.
     scan = workspace.scan(ALL)
-    assert [s.name for s in scan.snapshot.sources["m0.py"].facts.symbols] == ["tart_0"]
+    assert [s.name for s in scan.snapshot.facts("m0.py").symbols] == ["tart_0"]
 
 
 def test_a_file_that_never_holds_still_does_not_hold_an_answer_up(root: Path) -> None:

@@ -1,0 +1,124 @@
+"""A snapshot after changes says what one made anew says, and costs what changed."""
+
+from collections.abc import Mapping
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given, settings
+
+from contextpack.model import Reason, Skip
+from contextpack.postings import MERGE_RATIO
+from contextpack.rank import rank
+from contextpack.request import Request
+from contextpack.resolve import is_config
+from contextpack.snapshot import Change, Snapshot, Work, applied, empty
+from harness.memory import STANDARD_LIBRARY, packed, reading_of, snapshot_of
+
+PATHS = ("a.py", "b.py", "pkg/__init__.py", "pkg/cache.py", "tests/test_a.py", "web/loader.ts")
+TEXTS = (
+    "import b\n\ndef load_cache(key):\n    return cache[key]\n",
+    "from pkg import cache\nimport pkg.cache\n\nclass Cache:\n    def load(self): ...\n",
+    "import { load } from './loader'\nexport const cache = load('key')\n",
+    "",
+    "# the cache is loaded by its key\n" * 9,
+    "def other():\n    pass\n\n\ndef load():\n    return other()\n",
+)
+QUERIES = ("load the cache by key", "a.py:3 other", "loader", "nothing here", "")
+
+edits = st.lists(
+    st.dictionaries(
+        st.sampled_from(PATHS), st.sampled_from(TEXTS) | st.none(), min_size=1, max_size=4
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def change_of(before: Mapping[str, str], after: Mapping[str, str]) -> Change:
+    """What a shell would report: everything that was written, whether or not it differs."""
+    return Change(
+        read=tuple(
+            reading_of(path, text) for path, text in after.items() if before.get(path) != text
+        ),
+        gone=frozenset(before.keys() - after.keys()),
+        configs={path: text for path, text in after.items() if is_config(path)},
+    )
+
+
+def edited(files: Mapping[str, str], edit: Mapping[str, str | None]) -> dict[str, str]:
+    both = {**files, **edit}
+    return {path: text for path, text in both.items() if text is not None}
+
+
+def applied_edits(
+    files: Mapping[str, str], steps: list[dict[str, str | None]]
+) -> tuple[dict[str, str], Snapshot, list[Work]]:
+    now = dict(files)
+    made, work = applied(empty(STANDARD_LIBRARY), change_of({}, now))
+    log = [work]
+    for edit in steps:
+        after = edited(now, edit)
+        made, work = applied(made, change_of(now, after))
+        log.append(work)
+        now = after
+    return now, made, log
+
+
+@settings(max_examples=60)
+@given(edits)
+def test_after_changes_it_ranks_and_packs_as_made_anew(
+    steps: list[dict[str, str | None]],
+) -> None:
+    files, made, _ = applied_edits({"pkg/b.py": TEXTS[5], "c.md": "# Cache\n\nload\n"}, steps)
+    cold = snapshot_of(files)
+    assert made.sources == cold.sources
+    assert made.graph.imports == cold.graph.imports
+    assert made.graph.importers == cold.graph.importers
+    for query in QUERIES:
+        ours, theirs = rank(made, query), rank(cold, query)
+        assert ours.files == theirs.files
+        assert list(ours.chunks()) == list(theirs.chunks())
+        assert ours.unknown_words == theirs.unknown_words
+        request = Request(query=query, budget_tokens=400)
+        assert packed(files, request, made) == packed(files, request, cold)
+
+
+def test_a_save_costs_its_own_rows_and_imports() -> None:
+    files = {f"m{n}.py": f"import m{n + 1}\n\ndef f{n}(): ...\n" for n in range(50)}
+    saved = {"m7.py": "import m9\nimport m3\n\ndef f7(): ...\n"}
+    _, _, (_, work) = applied_edits(files, [dict(saved)])
+    assert (work.indexed, work.resolved) == (1, (("m7.py", 2),))
+
+
+def test_a_change_without_another_meaning_costs_no_rows() -> None:
+    files = {f"m{n}.py": f"def f{n}(a, b): return a - b\n" for n in range(5)}
+    _, before, _ = applied_edits(files, [])
+    _, made, (_, work) = applied_edits(files, [{"m3.py": "def f3(a, b): return a + b\n"}])
+    assert (work.indexed, work.merged, work.resolved) == (0, 0, ())
+    assert made.sources["m3.py"].digest != before.sources["m3.py"].digest
+
+
+def test_many_saves_copy_rows_a_few_times_each() -> None:
+    files = {f"m{n}.py": f"def f{n}(): ...\n" for n in range(200)}
+    steps: list[dict[str, str | None]] = [
+        {f"m{n % 200}.py": f"def g{n}(): ...\n"} for n in range(400)
+    ]
+    _, made, log = applied_edits(files, steps)
+    assert sum(work.indexed for work in log) == 600
+    n_growths = np.log(600) / np.log(MERGE_RATIO)
+    assert sum(work.merged for work in log) <= 600 * (MERGE_RATIO + 1) * n_growths
+    assert len(made.postings.segments) <= n_growths + 2
+    # What is dead takes up to as much room as what lives.
+    assert made.postings.n_files == 200
+    assert made.postings.n_slots <= 400 + MERGE_RATIO
+
+
+def test_what_is_skipped_changes_apart_from_the_files() -> None:
+    made, _ = applied(
+        empty(STANDARD_LIBRARY), Change(read=(reading_of("a.py", "x = 1\n"),), configs={})
+    )
+    skips = (Skip("z.bin", Reason.BINARY), Skip("b.bin", Reason.BINARY))
+    after, work = applied(made, Change(skipped=skips))
+    assert [skip.path for skip in after.skipped] == ["b.bin", "z.bin"]
+    assert (work.indexed, work.merged, work.resolved) == (0, 0, ())
+    assert after.postings.segments == made.postings.segments
