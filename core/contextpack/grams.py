@@ -155,15 +155,27 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
     Each with the one that it is most like, the best of them. The threshold lies in (0, 1]; far
     below 1 many pairs have to be compared one by one.
     """
-    near: dict[int, list[tuple[int, float]]] = {}
-    for one, other in _possible_pairs(cut, threshold):
-        similarity = _jaccard(cut, one, other)
-        if similarity >= threshold:
-            near.setdefault(other, []).append((one, similarity))
+    # The first of equal texts stands for its copies: only it is compared.
+    firsts: dict[bytes, int] = {}
+    first_of = [
+        firsts.setdefault(cut.ids[cut.starts[i] : cut.starts[i + 1]].tobytes(), i)
+        for i in range(cut.n)
+    ]
+    near: dict[int, list[int]] = {}
+    for one, other in _possible_pairs(cut, sorted(firsts.values()), threshold):
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
     found: list[Repeat] = []
     dropped: set[int] = set()
-    for position in sorted(near):
-        close = [pair for pair in near[position] if pair[0] not in dropped]
+    for position, first in enumerate(first_of):
+        if first < position and first not in dropped:
+            close = [(first, 1.0)]
+        else:
+            known = [
+                one for one in near.get(first, ()) if one < position and one not in dropped
+            ]
+            alike = [(one, _jaccard(cut, one, first)) for one in known]
+            close = [pair for pair in alike if pair[1] >= threshold]
         if close:
             better, similarity = min(close, key=lambda pair: (-pair[1], pair[0]))
             dropped.add(position)
@@ -218,29 +230,34 @@ def _points(text: str) -> NDArray[np.uint32]:
     return np.cumsum(is_present, dtype=np.uint32)[points]
 
 
-def _possible_pairs(cut: Grams, threshold: float) -> list[tuple[int, int]]:
-    """A superset of the pairs that are alike enough, the better one of each first.
+def _possible_pairs(
+    cut: Grams, positions: Sequence[int], threshold: float
+) -> list[tuple[int, int]]:
+    """A superset of the pairs among these texts that are alike enough.
 
     Of two sets whose Jaccard similarity is `t`, at most `(1 - t) / (1 + t)` of the sum of their
     sizes stands in only one of them; and a set is no larger than the text is long.
     """
-    signatures = _signatures(cut)
+    chosen, n = np.array(positions, np.int64), len(positions)
+    signatures = _signatures(cut)[chosen]
     # The slack covers the rounding of products: one pair too many costs nothing.
-    most = (np.diff(cut.starts) * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
+    lengths = np.diff(cut.starts)[chosen]
+    most = (lengths * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
     found: list[tuple[int, int]] = []
-    firsts = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
-    n_rows = max(1, _PAIRS_AT_ONCE // max(1, cut.n))
-    for start in range(0, cut.n, n_rows):
+    first_words = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
+    n_rows = max(1, _PAIRS_AT_ONCE // max(1, n))
+    for start in range(0, n, n_rows):
         rows = slice(start, start + n_rows)
-        n_differing = np.zeros((len(most[rows]), cut.n), np.uint8)
-        for word in firsts:
+        n_differing = np.zeros((len(most[rows]), n), np.uint8)
+        for word in first_words:
             n_differing += np.bitwise_count(word[rows, None] ^ word)
         one, other = np.nonzero(n_differing <= most[rows, None] + most)
         one += start
         one, other = one[one < other], other[one < other]
         n_differing = np.bitwise_count(signatures[one] ^ signatures[other]).sum(axis=1)
         is_possible = n_differing <= most[one] + most[other]
-        found += zip(one[is_possible].tolist(), other[is_possible].tolist(), strict=True)
+        one, other = chosen[one[is_possible]], chosen[other[is_possible]]
+        found += zip(one.tolist(), other.tolist(), strict=True)
     return found
 
 

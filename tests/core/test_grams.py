@@ -68,3 +68,15 @@ def test_case_is_folded_within_each_text() -> None:
     found = ["ΟΔΟΣ", "ΟΔΟΣ ΟΔΟΣ", " ΟΔΟΣ\n", "\ufeffab c", "ab c"]
     assert jaccard(found[0], found[1]) == similarities(grams(found), range(5))[0][1]
     assert [Repeat(2, 0, 1.0), Repeat(4, 3, 1.0)] == repeats(grams(found), 1.0)
+
+
+def test_a_thousand_copies_are_compared_with_what_stays_only() -> None:
+    found = [f"def total_{i % 3}(cart):\n    return sum(cart)\n" for i in range(1000)]
+    expected = [Repeat(i, i % 3, 1.0) for i in range(3, 1000)]
+    assert expected == repeats(grams(found), 0.97)
+
+
+@given(st.lists(st.sampled_from(["abcdefgh" * 5, "abcdefgh" * 5 + "x", "z" * 9]), max_size=20))
+def test_copies_of_what_was_dropped_find_the_best_that_stays(found: list[str]) -> None:
+    for threshold in (0.5, 0.8, 0.97):
+        assert repeats_by_definition(found, threshold) == repeats(grams(found), threshold)
