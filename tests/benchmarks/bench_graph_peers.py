@@ -113,7 +113,7 @@ def main() -> None:
         peers.append(("dependency-cruiser", JAVASCRIPT, lambda: depcruise(tool, root)))
     if ruff is not None:
         command = [ruff, "analyze", "graph", "."]
-        peers.append(("ruff", PYTHON, lambda: len(json.loads(output(command, root)))))
+        peers.append(("ruff", PYTHON, lambda: len(json.loads(output(command, root) or "{}"))))
     if importlib.util.find_spec("grimp") is not None and asked.package:
         python = [sys.executable, "-c", GRIMP, asked.package]
         peers.append(("grimp", PYTHON, lambda: int(output(python, root, PYTHONPATH=str(root)))))
