@@ -1,6 +1,8 @@
 """Options, profiles and fixtures that all tests share."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +17,15 @@ settings.register_profile(
     "dev", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Tests keep nothing in the user's own cache, and find nothing there."""
+    directory = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONTEXTPACKD_CACHE_DIR", str(directory))
+        yield directory
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -22,7 +22,7 @@ LAYERS = [
     {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
     {"snapshot"},
-    {"rank"},
+    {"archive", "rank"},
     {"select", "allocate"},
     {"render", "plan"},
     {"shelf", "choice", "excerpts"},
@@ -41,9 +41,11 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
-    "subprocess": {"git.py", "drawing.py"},
+    "ctypes": {"grammars.py", "inotify.py"},
+    "sqlite3": {"database.py", "entries.py", "store.py"},
+    "subprocess": {"child.py", "drawing.py", "git.py"},
 }
-BLANKET_EXCEPT = {"cli.py", "batch.py"}
+BLANKET_EXCEPT = {"cli.py", "batch.py", "worker.py"}
 MAX_LINES = 500
 
 

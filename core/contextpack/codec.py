@@ -114,17 +114,17 @@ def encoded_terms(counts: TermCounts) -> bytes:
     chunks = np.frombuffer(counts.chunks, "<u4").astype(np.int64)
     terms = np.frombuffer(counts.terms, "<u4").astype(np.int64)
     names = np.frombuffer(counts.names, "<u2")
-    begins = np.flatnonzero(np.diff(chunks, prepend=-1))
-    steps = np.diff(terms, prepend=0)
+    begins = np.concatenate([[0], (chunks[1:] != chunks[:-1]).nonzero()[0] + 1])[: len(chunks)]
+    steps = _steps_of(terms)
     steps[begins] = terms[begins]
-    named = np.flatnonzero(names)
+    named = names.nonzero()[0]
     wire: _TermsWire = (
         counts.vocabulary.encode("utf-8", "surrogatepass"),
-        _bytes_of(np.diff(chunks[begins], prepend=0)),
-        _bytes_of(np.diff(begins, append=len(chunks))),
+        _bytes_of(_steps_of(chunks[begins])),
+        _bytes_of(_steps_of(np.append(begins, len(chunks)))[1:]),
         _bytes_of(steps),
         _bytes_of(np.frombuffer(counts.body, "<u2")),
-        _bytes_of(np.diff(named, prepend=0)),
+        _bytes_of(_steps_of(named)),
         _bytes_of(names[named]),
     )
     return _ENCODER.encode(wire)
@@ -352,8 +352,17 @@ _LARGE = 0xFF
 
 
 def _bytes_of(numbers: NDArray[np.signedinteger[Any]] | NDArray[np.uint16]) -> _Bytes:
+    if not len(numbers) or numbers.max() < _LARGE:
+        return numbers.astype("u1").tobytes(), b""
     large = numbers[numbers >= _LARGE]
     return np.minimum(numbers, _LARGE).astype("u1").tobytes(), large.astype("<u4").tobytes()
+
+
+def _steps_of(numbers: _Ints) -> _Ints:
+    # What `np.diff` gives, which takes ten times as long for so few.
+    steps = numbers.copy()
+    steps[1:] -= numbers[:-1]
+    return steps
 
 
 def _numbers_of(found: _Bytes) -> _Ints:

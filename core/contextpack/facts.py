@@ -1,6 +1,9 @@
 """Text to facts. They depend on the text and its language only, so equal texts share them."""
 
+from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,55 +54,47 @@ def facts(
     return made, _term_counts(texts, _names(found.chunks, found.symbols), split)
 
 
-Ids = NDArray[np.int64]
-
-
 def _term_counts(
     texts: Sequence[str], names: Sequence[Sequence[str]], split: Split
 ) -> TermCounts:
     """The terms of each chunk's text and of its names; `texts` and `names` are parallel."""
-    numbers: dict[str, int] = {}
-    in_texts = [_numbered(words(text), numbers) for text in texts]
-    in_names = [_numbered(words(" ".join(defined)), numbers) for defined in names]
-    vocabulary: dict[str, int] = {}
-    by_word = [
-        [vocabulary.setdefault(term, len(vocabulary)) for term in split(word)]
-        for word in numbers
-    ]
-    # The terms of word `w` are `flat[starts[w]:starts[w + 1]]`.
-    flat = np.array([term for found in by_word for term in found], np.int64)
-    starts = np.concatenate([[0], np.cumsum([len(found) for found in by_word], dtype=np.int64)])
-    n_terms = max(1, len(vocabulary))
-    text_keys, n_uses = _counted(in_texts, flat, starts, n_terms)
-    name_keys, n_names = _counted(in_names, flat, starts, n_terms)
-    keys = np.union1d(text_keys, name_keys)
-    body = np.zeros(len(keys), np.int64)
-    body[np.searchsorted(keys, text_keys)] = n_uses
-    defined = np.zeros(len(keys), np.int64)
-    defined[np.searchsorted(keys, name_keys)] = n_names
+
+    def counted(text: str) -> dict[str, int]:
+        return Counter(chain.from_iterable(map(split, words(text))))
+
+    in_texts = [counted(text) for text in texts]
+    in_names = [counted(" ".join(defined)) if defined else {} for defined in names]
+    vocabulary = dict.fromkeys(chain.from_iterable(in_texts + in_names))
+    place_of = dict(zip(vocabulary, count())).__getitem__
+    n_found: list[int] = []
+    found: list[int] = []
+    body: list[int] = []
+    defined: list[int] = []
+    for in_text, in_name in zip(in_texts, in_names, strict=True):
+        if in_name:
+            here = {**dict.fromkeys(in_name, 0), **in_text}
+            defined += map(in_name.get, here, repeat(0))
+        else:
+            here = in_text
+            defined += repeat(0, len(here))
+        n_found.append(len(here))
+        found += map(place_of, here)
+        body += here.values()
+    chunks = np.arange(len(texts)).repeat(n_found)
+    places = _numbers(found)
+    order = (chunks * len(vocabulary) + places).argsort()
     return TermCounts(
         vocabulary="\n".join(vocabulary),
-        chunks=(keys // n_terms).astype("<u4").tobytes(),
-        terms=(keys % n_terms).astype("<u4").tobytes(),
-        body=np.minimum(body, MAX_COUNT).astype("<u2").tobytes(),
-        names=np.minimum(defined, MAX_COUNT).astype("<u2").tobytes(),
+        chunks=chunks.astype("<u4").tobytes(),
+        terms=places[order].astype("<u4").tobytes(),
+        body=np.minimum(_numbers(body)[order], MAX_COUNT).astype("<u2").tobytes(),
+        names=np.minimum(_numbers(defined)[order], MAX_COUNT).astype("<u2").tobytes(),
     )
 
 
-def _numbered(found: list[str], numbers: dict[str, int]) -> list[int]:
-    return [numbers.setdefault(word, len(numbers)) for word in found]
-
-
-def _counted(runs: list[list[int]], flat: Ids, starts: Ids, n_terms: int) -> tuple[Ids, Ids]:
-    """How often which term stands in which run of words: keys `run * n_terms + term`, ascending."""
-    used = np.array([word for run in runs for word in run], np.int64)
-    run_of = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
-    n_each = starts[used + 1] - starts[used]
-    # Each word's terms, in order: its first position, then one further each.
-    begins = np.repeat(starts[used] - np.cumsum(n_each) + n_each, n_each)
-    terms = flat[begins + np.arange(len(begins))]
-    keys, counts = np.unique(np.repeat(run_of, n_each) * n_terms + terms, return_counts=True)
-    return keys.astype(np.int64), counts.astype(np.int64)
+def _numbers(found: list[int]) -> NDArray[np.int64]:
+    # Several times as fast as numpy's own reading of a list.
+    return np.frombuffer(array("q", found), np.int64)
 
 
 def _names(spans: tuple[Lines, ...], symbols: tuple[Symbol, ...]) -> list[list[str]]:

@@ -1,24 +1,45 @@
 """The import graph of one snapshot. Edges point from importer to imported.
 
-Imports that lead nowhere in the workspace are kept apart, each with its reason; so are mocks,
-which name a module without using it.
+A graph keeps, file by file, what its imports led to, so that an update costs what changed: a save
+that leaves the imports alone resolves none, and patches nothing. What everything is needed for
+(`edges`, `rates`, ...) is computed when somebody asks. Imports that lead nowhere in the
+workspace have a reason, and mocks, which name a module without using it, are no edges.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from contextpack.model import Facts, Import, ImportKind, Path
 from contextpack.resolve import (
     External,
+    Family,
     Resolution,
+    Resolved,
+    Resolver,
     Resolvers,
     Tree,
     declared,
-    resolver_of,
-    resolvers,
+    family_of,
+    keys_of,
+    names,
+    resolved,
+    resolver,
+    traced,
 )
-from contextpack.resolve.change import change, may_differ, scope_differs
+from contextpack.resolve.change import Change, Shift, concerns, next_resolver, shift
+from contextpack.resolve.declared import Declaration
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the graph needs of one file's facts."""
+
+    language: str
+    imports: tuple[Import, ...]
+    declares: tuple[str, ...] = ()
+    """The full names of what it declares, sorted, in languages whose imports name no file."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,35 +70,31 @@ class Rate:
     unresolved: int
 
 
-Work = tuple[tuple[Path, int], ...]
-"""How many imports of which files were resolved, by path."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """Every import with where it leads, and what that was found with."""
-
-    facts: Mapping[Path, Facts]
-    tree: Tree
-    resolvers: Resolvers
-    resolutions: Mapping[Path, tuple[Resolution, ...]]
-    """Parallel to the imports of each file's facts; files in path order."""
-
-
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Who imports whom, both ways. Paths without edges are absent; targets are sorted."""
+    """Who imports whom, both ways. Paths without edges are absent; targets are sorted.
+
+    The order of the mappings' keys says nothing.
+    """
 
     imports: Mapping[Path, tuple[Path, ...]]
     importers: Mapping[Path, tuple[Path, ...]]
-    edges: tuple[Edge, ...]
-    """Those of `imports` with their kinds, sorted."""
-    mocks: tuple[Edge, ...]
-    unresolved: Mapping[Path, tuple[Unresolved, ...]]
-    rates: Mapping[str, Rate]
-    """By the language of the importing file, sorted."""
-    resolved: Resolved
-    """What it was made from."""
+    said: Mapping[Path, Said]
+    resolved: Mapping[Path, Resolved]
+    """Of each file with imports that can make edges; parallel to its imports."""
+    tree: Tree
+    resolvers: Resolvers = field(compare=False)
+    """Those for the tree that were needed so far; the others are made when they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an update did."""
+
+    resolved: tuple[tuple[Path, int], ...]
+    """How many imports of which files were resolved, by path."""
+    moved: frozenset[Path]
+    """The files that import others than before."""
 
 
 # Reasons that say nothing against the resolution: the target is not meant to be here.
@@ -93,97 +110,137 @@ _STRENGTH = (
     ImportKind.COMPUTED,
 )
 
+_NO_CONFIGS: Mapping[Path, str] = MappingProxyType({})
+
+
+def said(facts: Facts) -> Said:
+    """What the graph needs of a file's facts."""
+    declares = names(facts.language, facts.symbols)
+    return Said(facts.language, facts.imports, tuple(sorted(declares)))
+
+
+def graph(files: Mapping[Path, Said], tree: Tree) -> Graph:
+    """The import graph of these files, which are among the tree's."""
+    tree = _with_declared(files, tree)
+    made: dict[Family, Resolver] = {}
+    found: dict[Path, Resolved] = {}
+    for path, one in files.items():
+        family = family_of(one.language)
+        if family is not None and one.imports:
+            found[path] = resolved(_made(made, family, tree), path, one.imports)
+    return _assembled(files, tree, found, made)
+
+
+def restored(files: Mapping[Path, Said], tree: Tree, found: Mapping[Path, Resolved]) -> Graph:
+    """The graph that `graph` makes of these files, from its `resolved`. Nothing is resolved.
+
+    That they belong together is the caller's to know: the same files, configuration and
+    standard library, and the same version of this package.
+    """
+    return _assembled(files, _with_declared(files, tree), found, {})
+
+
+def updated(
+    before: Graph,
+    changed: Mapping[Path, Said],
+    gone: Collection[Path] = (),
+    configs: Mapping[Path, str] = _NO_CONFIGS,
+) -> tuple[Graph, Work]:
+    """The graph after some files appeared or changed and others went, and what it cost.
+
+    No path is in both. `configs` has the text of each changed file that configures resolution:
+    what was known of the changed and the gone ones is forgotten.
+    """
+    tree, change = _changed(before, changed, gone, configs)
+    files = {**before.said, **changed}
+    for path in gone:
+        files.pop(path, None)
+    made = dict(before.resolvers)
+    shifts = _shifted(before, change, tree, made)
+    found = dict(before.resolved)
+    counts: dict[Path, int] = {}
+    for path in gone:
+        found.pop(path, None)
+    for path, one in changed.items():
+        family = family_of(one.language)
+        old = before.said.get(path)
+        if family is None or not one.imports:
+            found.pop(path, None)
+        elif old is None or not _is_alike(old, one):
+            found[path] = resolved(_made(made, family, tree), path, one.imports)
+            counts[path] = len(one.imports)
+    near = {source for path in gone for source in before.importers.get(path, ())}
+    for path, met in _met(before, files, shifts, near):
+        if path in found and path not in counts:
+            found[path], counts[path] = _asked(met, path, files[path], found[path], gone)
+    moved = {
+        path: targets
+        for path in (*changed, *counts, *gone)
+        if (targets := _targets(path, files.get(path), found.get(path)))
+        != before.imports.get(path, ())
+    }
+    imports, importers = _patched(before, moved)
+    work = Work(tuple(sorted((path, n) for path, n in counts.items() if n)), frozenset(moved))
+    return Graph(imports, importers, files, found, tree, made), work
+
+
+def edges(graph: Graph) -> tuple[Edge, ...]:
+    """Those of `imports` with their kinds, sorted."""
+    kinds: dict[tuple[Path, Path], ImportKind] = {}
+    for source, found, target in _pairs(graph):
+        if found.kind is not ImportKind.MOCK:
+            # No interpreter runs a stub, whatever its imports look like.
+            kind = ImportKind.TYPE if source.endswith(".pyi") else found.kind
+            known = kinds.get((source, target), kind)
+            kinds[source, target] = min(known, kind, key=_STRENGTH.index)
+    return tuple(sorted(Edge(*pair, kind) for pair, kind in kinds.items()))
+
+
+def mocks(graph: Graph) -> tuple[Edge, ...]:
+    """What mocks name, sorted."""
+    named = {
+        Edge(source, target, found.kind)
+        for source, found, target in _pairs(graph)
+        if found.kind is ImportKind.MOCK
+    }
+    return tuple(sorted(named))
+
+
+def unresolved(graph: Graph) -> Mapping[Path, tuple[Unresolved, ...]]:
+    """The imports without a target, by file, sorted by path."""
+    result: dict[Path, tuple[Unresolved, ...]] = {}
+    for path in sorted(graph.resolved):
+        failed = tuple(
+            Unresolved(found, resolution.external)
+            for found, resolution in _outcomes(graph, path)
+            if resolution.external is not None and found.kind is not ImportKind.MOCK
+        )
+        if failed:
+            result[path] = failed
+    return result
+
+
+def rates(graph: Graph) -> Mapping[str, Rate]:
+    """What became of the imports, by the language of the importing file, sorted."""
+    fates = Counter[tuple[str, str]]()
+    for path in graph.resolved:
+        language = graph.said[path].language
+        for found, resolution in _outcomes(graph, path):
+            if found.kind is not ImportKind.MOCK:
+                fates[language, _fate(resolution.external)] += 1
+    return {
+        language: Rate(
+            resolved=fates[language, "resolved"],
+            external=fates[language, "external"],
+            unresolved=fates[language, "unresolved"],
+        )
+        for language in sorted({language for language, _ in fates})
+    }
+
 
 def is_elsewhere(external: External) -> bool:
     """Whether an import rightly leads out of the workspace, rather than failing."""
     return external in _ELSEWHERE
-
-
-def graph(facts: Mapping[Path, Facts], tree: Tree) -> Graph:
-    """The import graph of these files."""
-    tree = _with_declared(tree, facts)
-    made = resolvers(tree)
-    resolutions: dict[Path, tuple[Resolution, ...]] = {}
-    for path in sorted(facts):
-        resolver = resolver_of(made, facts[path].language)
-        if resolver is not None:
-            resolutions[path] = tuple(resolver.resolve(path, i) for i in facts[path].imports)
-    return _assembled(Resolved(facts, tree, made, resolutions))
-
-
-def updated(before: Graph, facts: Mapping[Path, Facts], tree: Tree) -> tuple[Graph, Work]:
-    """The graph of these files, and what it cost: only what may have changed is resolved again."""
-    old = before.resolved
-    tree = _with_declared(tree, facts)
-    made = resolvers(tree)
-    difference = change(old.tree, tree, old.resolvers, made)
-    resolutions: dict[Path, tuple[Resolution, ...]] = {}
-    work: list[tuple[Path, int]] = []
-    for path in sorted(facts):
-        language = facts[path].language
-        resolver = resolver_of(made, language)
-        if resolver is None:
-            continue
-        imports = facts[path].imports
-        known = old.resolutions.get(path)
-        is_same = (
-            known is not None
-            and path in old.facts
-            and old.facts[path].imports == imports
-            and not scope_differs(difference, language, path)
-        )
-        again = [
-            n
-            for n, found in enumerate(imports)
-            if not is_same
-            or (difference.names and may_differ(difference, language, path, found))
-        ]
-        fresh = {n: resolver.resolve(path, imports[n]) for n in again}
-        resolutions[path] = tuple(
-            fresh[n] if n in fresh else (known or ())[n] for n in range(len(imports))
-        )
-        if again:
-            work.append((path, len(again)))
-    return _assembled(Resolved(facts, tree, made, resolutions)), tuple(work)
-
-
-def _with_declared(tree: Tree, facts: Mapping[Path, Facts]) -> Tree:
-    found = declared((path, said.language, said.symbols) for path, said in facts.items())
-    return replace(tree, declared=found)
-
-
-def _assembled(resolved: Resolved) -> Graph:
-    kinds: dict[tuple[Path, Path], ImportKind] = {}
-    mocks: set[Edge] = set()
-    unresolved: dict[Path, tuple[Unresolved, ...]] = {}
-    fates = Counter[tuple[str, str]]()
-    for path, resolutions in resolved.resolutions.items():
-        language = resolved.facts[path].language
-        failed: list[Unresolved] = []
-        for found, resolution in zip(resolved.facts[path].imports, resolutions, strict=True):
-            targets = [target for target in resolution.targets if target != path]
-            if found.kind is ImportKind.MOCK:
-                mocks.update(Edge(path, target, found.kind) for target in targets)
-                continue
-            for target in targets:
-                known = kinds.get((path, target), found.kind)
-                kinds[path, target] = min(known, found.kind, key=_STRENGTH.index)
-            if resolution.external is not None:
-                failed.append(Unresolved(found, resolution.external))
-            fates[language, _fate(resolution.external)] += 1
-        if failed:
-            unresolved[path] = tuple(failed)
-    return Graph(
-        imports=_grouped((source, target) for source, target in kinds),
-        importers=_grouped((target, source) for source, target in kinds),
-        edges=tuple(
-            sorted(Edge(source, target, kind) for (source, target), kind in kinds.items())
-        ),
-        mocks=tuple(sorted(mocks)),
-        unresolved=unresolved,
-        rates=_rates(fates),
-        resolved=resolved,
-    )
 
 
 def reached(
@@ -200,25 +257,194 @@ def reached(
     return tuple(sorted(seen))
 
 
+def _outcomes(graph: Graph, path: Path) -> Iterator[tuple[Import, Resolution]]:
+    return zip(graph.said[path].imports, graph.resolved[path].resolutions, strict=True)
+
+
+def _pairs(graph: Graph) -> Iterator[tuple[Path, Import, Path]]:
+    """Every source, import and target."""
+    for path in graph.resolved:
+        for found, resolution in _outcomes(graph, path):
+            for target in resolution.targets:
+                if target != path:
+                    yield path, found, target
+
+
 def _fate(external: External | None) -> str:
     if external is None:
         return "resolved"
     return "external" if is_elsewhere(external) else "unresolved"
 
 
-def _grouped(pairs: Iterable[tuple[Path, Path]]) -> Mapping[Path, tuple[Path, ...]]:
-    groups: dict[Path, list[Path]] = {}
-    for key, value in sorted(pairs):
-        groups.setdefault(key, []).append(value)
-    return {key: tuple(values) for key, values in groups.items()}
+def _made(made: dict[Family, Resolver], family: Family, tree: Tree) -> Resolver:
+    """The resolver of a family; it is made when it is first needed."""
+    if family not in made:
+        made[family] = resolver(family, tree)
+    return made[family]
 
 
-def _rates(fates: Mapping[tuple[str, str], int]) -> Mapping[str, Rate]:
-    return {
-        language: Rate(
-            resolved=fates.get((language, "resolved"), 0),
-            external=fates.get((language, "external"), 0),
-            unresolved=fates.get((language, "unresolved"), 0),
-        )
-        for language in sorted({language for language, _ in fates})
+def _with_declared(files: Mapping[Path, Said], tree: Tree) -> Tree:
+    new = ((path, one.language, name) for path, one in files.items() for name in one.declares)
+    return replace(tree, declared=declared({}, (), new))
+
+
+def _assembled(
+    files: Mapping[Path, Said],
+    tree: Tree,
+    found: Mapping[Path, Resolved],
+    made: Mapping[Family, Resolver],
+) -> Graph:
+    imports = {
+        path: targets
+        for path, one in found.items()
+        if (targets := _targets(path, files[path], one))
     }
+    importers: dict[Path, list[Path]] = {}
+    for path in sorted(imports):
+        for target in imports[path]:
+            importers.setdefault(target, []).append(path)
+    return Graph(
+        imports=imports,
+        importers={path: tuple(sources) for path, sources in importers.items()},
+        said=files,
+        resolved=found,
+        tree=tree,
+        resolvers=made,
+    )
+
+
+def _targets(path: Path, said: Said | None, found: Resolved | None) -> tuple[Path, ...]:
+    """The other files that a file imports, sorted."""
+    if said is None or found is None:
+        return ()
+    targets: set[Path] = set()
+    for one, resolution in zip(said.imports, found.resolutions, strict=True):
+        if resolution.targets and one.kind is not ImportKind.MOCK:
+            targets.update(resolution.targets)
+    targets.discard(path)
+    return tuple(sorted(targets))
+
+
+def _is_alike(old: Said, new: Said) -> bool:
+    """Whether two texts of a file import the same, on whichever lines."""
+    if old.language != new.language or len(old.imports) != len(new.imports):
+        return False
+    return all(
+        (a.specifier, a.level, a.names, a.kind) == (b.specifier, b.level, b.names, b.kind)
+        for a, b in zip(old.imports, new.imports, strict=True)
+    )
+
+
+def _changed(
+    before: Graph,
+    changed: Mapping[Path, Said],
+    gone: Collection[Path],
+    configs: Mapping[Path, str],
+) -> tuple[Tree, Change]:
+    """The next tree, and what resolvers may have to know of its differences."""
+    tree = before.tree
+    appeared = changed.keys() - tree.paths
+    vanished = tree.paths.intersection(gone)
+    if appeared or vanished:
+        tree = replace(tree, paths=(tree.paths | appeared) - vanished)
+    edited = {path for path in (*changed, *gone) if tree.configs.get(path) != configs.get(path)}
+    if edited:
+        rest = {path: text for path, text in tree.configs.items() if path not in edited}
+        now = {path: configs[path] for path in edited if path in configs}
+        tree = replace(tree, configs={**rest, **now})
+    old, new = set[Declaration](), set[Declaration]()
+    for path in (*changed, *gone):
+        old |= _declarations(path, before.said.get(path))
+        new |= _declarations(path, changed.get(path))
+    if old != new:
+        tree = replace(tree, declared=declared(tree.declared, old - new, new - old))
+    differing: dict[str, set[str]] = {}
+    for _, language, name in old ^ new:
+        differing.setdefault(language, set()).add(name)
+    return tree, Change(
+        paths=frozenset(appeared | vanished),
+        configs=frozenset(edited),
+        declared={language: frozenset(found) for language, found in differing.items()},
+    )
+
+
+def _declarations(path: Path, said: Said | None) -> set[Declaration]:
+    return set() if said is None else {(path, said.language, name) for name in said.declares}
+
+
+def _shifted(
+    before: Graph, change: Change, tree: Tree, made: dict[Family, Resolver]
+) -> Mapping[Family, Shift]:
+    """What a change means for each family that it concerns; `made` gets the next resolvers."""
+    concerned = [family for family in Family if concerns(change, family)]
+    if not concerned:
+        return {}
+    present = {family_of(before.said[path].language) for path in before.resolved}
+    shifts: dict[Family, Shift] = {}
+    for family in concerned:
+        old = made.pop(family, None)
+        if family in present:
+            old = resolver(family, before.tree) if old is None else old
+            made[family] = next_resolver(old, family, change, tree)
+            shifts[family] = shift(old, made[family], change)
+    return shifts
+
+
+def _met(
+    before: Graph, files: Mapping[Path, Said], shifts: Mapping[Family, Shift], near: Set[Path]
+) -> Iterator[tuple[Path, Shift]]:
+    """The files that were there before and of which some import may lead elsewhere."""
+    if not shifts:
+        return
+    for path, known in before.resolved.items():
+        family = family_of(files[path].language) if path in files else None
+        met = shifts.get(family) if family is not None else None
+        if met is not None and (
+            path in near or not met.names.isdisjoint(known.keys) or met.asks_all_of(path)
+        ):
+            yield path, met
+
+
+def _asked(
+    shift: Shift, path: Path, said: Said, known: Resolved, gone: Collection[Path]
+) -> tuple[Resolved, int]:
+    """A file's imports with those resolved again that may lead elsewhere, and their number."""
+    if shift.asks_all_of(path):
+        return resolved(shift.after, path, said.imports), len(said.imports)
+    resolutions: list[Resolution] = []
+    keys = set[str]()
+    n = 0
+    for found, resolution in zip(said.imports, known.resolutions, strict=True):
+        now, own = resolution, keys_of(shift.before, path, found)
+        if not shift.names.isdisjoint(own) or any(at in gone for at in resolution.targets):
+            now, own = traced(shift.after, path, found)
+            n += 1
+        resolutions.append(now)
+        keys.update(own)
+    return Resolved(tuple(resolutions), frozenset(keys)), n
+
+
+def _patched(
+    before: Graph, moved: Mapping[Path, tuple[Path, ...]]
+) -> tuple[Mapping[Path, tuple[Path, ...]], Mapping[Path, tuple[Path, ...]]]:
+    """The edges in both directions after some files import others than before."""
+    if not moved:
+        return before.imports, before.importers
+    imports, importers = dict(before.imports), dict(before.importers)
+    lost: dict[Path, set[Path]] = {}
+    won: dict[Path, set[Path]] = {}
+    for path, targets in moved.items():
+        old = imports.pop(path, ())
+        for target in set(old).difference(targets):
+            lost.setdefault(target, set()).add(path)
+        for target in set(targets).difference(old):
+            won.setdefault(target, set()).add(path)
+        if targets:
+            imports[path] = targets
+    for target in lost.keys() | won.keys():
+        sources = set(importers.pop(target, ()))
+        sources -= lost.get(target, set())
+        sources |= won.get(target, set())
+        if sources:
+            importers[target] = tuple(sorted(sources))
+    return imports, importers

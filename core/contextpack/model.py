@@ -59,6 +59,8 @@ class Reason(StrEnum):
     SYMLINK = "symlink"  # It points out of the root, at a candidate, at nothing, or in a loop.
     SPECIAL = "special"  # A FIFO, a socket or a device: never opened.
     SUBMODULE = "submodule"  # A submodule that is not checked out.
+    TOO_SLOW = "too-slow"  # Reading its text took longer than any sound file does.
+    CRASHED = "crashed"  # The parser or another part of ours failed on it; `rule` says how.
 
 
 class ImportKind(StrEnum):

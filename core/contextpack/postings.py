@@ -208,8 +208,11 @@ NO_POSTINGS = postings((), np.zeros(0, np.bool_))
 
 def replaced(before: Postings, dead: Iterable[int], files: Sequence[IndexedFile]) -> Replaced:
     """The index without the files in the slots of `dead`, and with these files at its end."""
+    dead = list(dead)
+    if not dead and not files:
+        return Replaced(before, np.arange(before.n_slots), 0)
     is_alive = before.is_alive.copy()
-    is_alive[list(dead)] = False
+    is_alive[dead] = False
     made = [
         _segment(files[start : start + BATCH_FILES])
         for start in range(0, len(files), BATCH_FILES)

@@ -79,9 +79,6 @@ KIND_TERMS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 
 SCORE_DIGITS = 6
 
-# So many of the most relevant files lift what they import and what imports them.
-LIFTING_FILES = 256
-
 # So many of the best chunks are put in order at first.
 FIRST_CHUNKS = 512
 
@@ -325,31 +322,15 @@ def _scaled(scores: Floats) -> Floats:
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
-    """The relevance of the best neighbour in the import graph, damped where it has many.
-
-    Only the most relevant files lift their neighbours: from the others hardly anything comes.
-    """
+    """The relevance of the best neighbour in the import graph, damped where it has many."""
     lift = np.zeros(len(relevance))
-    for slot in _top(relevance, LIFTING_FILES).tolist():
-        path = snapshot.paths[slot]
-        for edges in (snapshot.graph.imports, snapshot.graph.importers):
-            neighbours = edges.get(path, ())
-            for neighbour in neighbours:
-                index = snapshot.slots[neighbour]
-                given = relevance[slot] / math.sqrt(len(neighbours))
-                lift[index] = max(lift[index], given)
+    for sources, targets in (
+        (snapshot.importing, snapshot.imported),
+        (snapshot.imported, snapshot.importing),
+    ):
+        n_neighbours = np.bincount(sources, minlength=len(relevance))
+        np.maximum.at(lift, targets, relevance[sources] / np.sqrt(n_neighbours[sources]))
     return _scaled(lift)
-
-
-def _top(values: Floats, n: int) -> NDArray[np.int64]:
-    """Where the `n` highest values above zero stand, and all that tie with the last of them."""
-    found = np.flatnonzero(values > 0)
-    if len(found) <= n:
-        return found
-    rounded = np.round(values[found], SCORE_DIGITS)
-    least: float = np.partition(rounded, len(found) - n)[len(found) - n]
-    best: NDArray[np.int64] = found[rounded >= least]
-    return best
 
 
 def _mentions(snapshot: Snapshot, asked: Question) -> Floats:
@@ -449,9 +430,7 @@ def _ranking(
 def _fallback(snapshot: Snapshot) -> Ranking:
     """Without words: what much is built on, what changed last, and what stands near the root."""
     postings = snapshot.postings
-    importers = np.zeros(postings.n_slots)
-    for path, found in snapshot.graph.importers.items():
-        importers[snapshot.slots[path]] = math.log1p(len(found))
+    importers = np.log1p(np.bincount(snapshot.imported, minlength=postings.n_slots))
     modified = np.where(postings.is_alive, snapshot.modified, np.inf)
     oldest = float(modified.min(initial=math.inf))
     depths = np.array([path.count("/") for path in snapshot.paths.tolist()], np.float64)

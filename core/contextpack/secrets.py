@@ -150,17 +150,46 @@ _GROUPS = (
     ),
 )
 
+# What the last part of a path holds, before and after an affix is taken off, if it is to match a
+# `name` above: most names have none of it, and are done. No dot, since an affix may stand there.
+_HINT = re.compile(
+    r"env|vars|id_|pem|key|ppk|p8|pk8|p12|pkcs12|pfx|jks|jceks|bks|pvk|ovpn|private|secr|kdb"
+    r"|opvault|netrc|npmrc|pypirc|credential|htpasswd|pgpass|cnf|docker|boto|s3cfg|passwd|token"
+    r"|terraform|rclone|databrickscfg|msmtprc|esmtprc|fetchmailrc|account|firebase|password"
+    r"|kube|tfvars|tfstate|history"
+)
+
 
 def secret_rule(path: str) -> str | None:
     """Which kind of credential a file of this name holds, or None. Case does not matter."""
     path = path.lower()
     directory, slash, name = path.rpartition("/")
     # Affixes leave the extension of code as it is: most files need no second look.
-    for original in (name,) if _ABOUT.fullmatch(name) else _originals(name):
+    is_about = _ABOUT.fullmatch(name) is not None
+    if (is_about or not _HINT.search(name)) and not is_telling_directory(directory + slash):
+        return None
+    for original in (name,) if is_about else _originals(name):
         group = _group(directory + slash, original)
         if group:
             return f"{group.rule}: {name if group.name else path}"
     return None
+
+
+def is_telling_directory(directory: str) -> bool:
+    """Whether files may be secret for the directory that they are in, ending with `/`.
+
+    In all others, `secret_rule` is the same for equal names. True for more than those that have
+    such files: what tells is a hidden directory, and what lies at the top.
+    """
+    return not directory or directory.startswith(".") or "/." in directory
+
+
+def is_about_name(name: str) -> bool:
+    """Whether a file is code or prose by its extension, which stands behind the last dot.
+
+    Such a file is secret only in a directory that tells.
+    """
+    return _ABOUT.fullmatch(name.lower()) is not None
 
 
 def is_secret_name(path: str) -> bool:

@@ -218,13 +218,11 @@ def _with_more(
 def _signatures_around(lines: Lines, scopes: Sequence[Scope]) -> list[Lines]:
     """The signatures of the definitions that a range begins inside of."""
     start = lines.start
-    found = []
-    for begin, end, first, last in scopes:
-        if begin >= start:  # They stand in the order of their first lines.
-            break
-        if last < start <= end and last - first < MAX_SIGNATURE_LINES:
-            found.append(Lines(first, last))
-    return found
+    return [
+        Lines(first, last)
+        for _, end, first, last in scopes
+        if last < start <= end and last - first < MAX_SIGNATURE_LINES
+    ]
 
 
 def _with_pieces(shelf: Shelf, more: Iterable[Piece], desk: Desk) -> Shelf:

@@ -6,17 +6,17 @@ change: files whose facts stay what they are keep their rows and their edges.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.codec import Scope, decoded, decoded_scopes, decoded_terms
-from contextpack.graph import Graph, graph, updated
+from contextpack.graph import Graph, graph, said, updated
 from contextpack.kinds import KINDS, kind_of
 from contextpack.model import Facts, Path, Skip, TermCounts
-from contextpack.postings import NO_POSTINGS, Postings, Replaced, replaced
+from contextpack.postings import NO_POSTINGS, Postings, Replaced, Slots, replaced
 from contextpack.resolve import Tree
 
 _KIND_NUMBERS: Mapping[str, int] = MappingProxyType({kind: n for n, kind in enumerate(KINDS)})
@@ -96,8 +96,8 @@ class Change:
     gone: frozenset[Path] = frozenset()
     skipped: tuple[Skip, ...] | None = None
     """What is left out of the workspace now; None where that is as before."""
-    configs: Mapping[Path, str] | None = None
-    """The texts of all configuration files now; None where they are as before."""
+    configs: Mapping[Path, str] = field(default_factory=dict)
+    """The texts of those among the read ones that configure resolution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,10 @@ class Snapshot:
     """When each slot's file was changed, in seconds since the epoch."""
     slots: Mapping[Path, int]
     """The slot of each file."""
+    importing: Slots
+    """The importing end of each edge of the graph, as a slot."""
+    imported: Slots
+    """The imported end of each edge; parallel to `importing`."""
 
     def facts(self, path: Path) -> Facts:
         """The facts of a file. They are decoded each time: ask for files that matter."""
@@ -173,24 +177,35 @@ def empty(standard_library: frozenset[str]) -> Snapshot:
         kinds=np.zeros(0, np.uint8),
         modified=np.zeros(0, np.float64),
         slots=MappingProxyType({}),
+        importing=np.zeros(0, np.int64),
+        imported=np.zeros(0, np.int64),
     )
 
 
 def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     """The snapshot after a change, and what making it cost."""
+    if not (change.read or change.restated or change.gone) and change.skipped is None:
+        return before, NO_WORK
     indexed = [r for r in change.read if not _is_known(before, r.source)]
     sources = {**before.sources}
     for path in change.gone:
         sources.pop(path, None)
     sources.update((r.source.path, r.source) for r in change.read)
     sources.update((source.path, source) for source in change.restated)
-    dead = [*change.gone, *(r.source.path for r in indexed)]
+    gone = change.gone & before.sources.keys()
+    dead = [*gone, *(r.source.path for r in indexed)]
     replacement = replaced(
         before.postings,
         [before.slots[path] for path in dead if path in before.slots],
         [(r.source.path, r.terms, r.facts.chunks) for r in indexed],
     )
-    made, resolved = _graph_after(before.graph, indexed, sources, change)
+    # Files of which only the configuration changed are not indexed, but resolve others' imports.
+    made, work = updated(
+        before.graph,
+        {r.source.path: said(r.facts) for r in change.read},
+        gone,
+        change.configs,
+    )
     paths = np.concatenate([before.paths, _objects([r.source.path for r in indexed])])
     kinds = [_KIND_NUMBERS[kind_of(r.source.path)] for r in indexed]
     modified = before.modified.copy()
@@ -199,6 +214,8 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
             modified[before.slots[source.path]] = source.modified
     new_times = [r.source.modified for r in indexed]
     origins = replacement.origins
+    slots = _slots(before, gone, replacement, paths[origins])
+    importing, imported = _edges(before, made, work.moved, origins, slots, dead)
     after = Snapshot(
         sources=MappingProxyType(sources),
         skipped=before.skipped if change.skipped is None else _sorted(change.skipped),
@@ -207,9 +224,11 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
         paths=paths[origins],
         kinds=np.concatenate([before.kinds, np.array(kinds, np.uint8)])[origins],
         modified=np.concatenate([modified, np.array(new_times, np.float64)])[origins],
-        slots=_slots(before, change.gone, replacement, paths[origins]),
+        slots=slots,
+        importing=importing,
+        imported=imported,
     )
-    return after, Work(len(indexed), replacement.n_merged, resolved)
+    return after, Work(len(indexed), replacement.n_merged, work.resolved)
 
 
 def _is_known(before: Snapshot, source: Source) -> bool:
@@ -245,12 +264,42 @@ def _slots(
     return MappingProxyType(slots)
 
 
-def _graph_after(
-    before: Graph, indexed: Sequence[Reading], sources: Mapping[Path, Source], change: Change
-) -> tuple[Graph, tuple[tuple[Path, int], ...]]:
-    if before.resolved.facts and not indexed and not change.gone and change.configs is None:
-        return before, ()
-    facts = {path: decoded(sources[path].outline) for path in sorted(sources)}
-    old = before.resolved.tree
-    configs = old.configs if change.configs is None else change.configs
-    return updated(before, facts, Tree(frozenset(sources), configs, old.standard_library))
+def edges(
+    imports: Mapping[Path, tuple[Path, ...]], slots: Mapping[Path, int], sources: Iterable[Path]
+) -> tuple[Slots, Slots]:
+    """The edges of these sources as slots: the importing ends, and the imported ones."""
+    pairs = [
+        (slots[source], slots[target])
+        for source in sources
+        for target in imports.get(source, ())
+    ]
+    columns = np.array(pairs, np.int64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
+
+
+def _edges(
+    before: Snapshot,
+    after: Graph,
+    moved: frozenset[Path],
+    origins: Slots,
+    slots: Mapping[Path, int],
+    changed: Iterable[Path],
+) -> tuple[Slots, Slots]:
+    """The edges after a change: those of files that import others than before are new.
+
+    `changed` are the files with another slot than their old one's origin, or none.
+    """
+    now = np.full(before.postings.n_slots, -1, np.int64)
+    stays = origins < len(now)
+    now[origins[stays]] = np.flatnonzero(stays)
+    for path in changed:
+        if path in before.slots:
+            now[before.slots[path]] = slots.get(path, -1)
+    importing, imported = now[before.importing], now[before.imported]
+    own = [slots[path] for path in moved if path in slots]
+    kept = (importing >= 0) & ~np.isin(importing, own)
+    new_importing, new_imported = edges(after.imports, slots, moved)
+    return (
+        np.concatenate([importing[kept], new_importing]),
+        np.concatenate([imported[kept], new_imported]),
+    )

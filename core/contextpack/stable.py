@@ -246,8 +246,8 @@ def _thinned(
 
 def _worst_first(paths: Sequence[Path], scores: Mapping[Path, float]) -> list[Path]:
     """Of equals the last goes first: it takes the least of the text that follows with it."""
-    place = {path: number for number, path in enumerate(paths)}
-    return sorted(paths, key=lambda path: (scores.get(path, 0.0), -place[path]))
+    last_first = list(reversed(paths))
+    return sorted(last_first, key=lambda path: scores.get(path, 0.0))
 
 
 def _with_newcomers(

@@ -15,8 +15,11 @@ _PART = regex.compile(
     r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lo}\p{Lm}\p{M}]+|\p{Lt}\p{Ll}*|\p{N}+"
 )
 
-# The same two for ASCII, which nearly all words are: several times faster.
-_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+# The same two for ASCII, which nearly all words are: several times faster. Whatever is in no
+# word becomes a space.
+_ASCII_WORDS = bytes(
+    byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128)
+) + bytes(range(128, 256))
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 _UNSPACED = regex.compile(
@@ -53,7 +56,9 @@ _ENDINGS = (("ing", 3), ("ies", 3), ("ed", 3), ("es", 3), ("s", 3))
 
 def words(text: str) -> list[str]:
     """The words and identifiers of a text, as they are written, in order."""
-    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    if not text.isascii():
+        return _WORD.findall(text)
+    return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
 
 
 def stem(part: str) -> str:

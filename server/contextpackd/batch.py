@@ -9,11 +9,10 @@ from contextpack.errors import PackError
 from contextpack.text import writable
 from contextpackd.disk import check_root
 from contextpackd.errors import DaemonError, OptionProblem
-from contextpackd.grammars import Grammars, grammars
 from contextpackd.options import request_from_json
 from contextpackd.queries import answer
 from contextpackd.wire import Json, answer_json, error_json
-from contextpackd.workspace import Workspace
+from contextpackd.workspace import Engine, Workspace, engine
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +27,20 @@ _FIELDS = frozenset({"root", "force"})
 def answers(lines: Iterable[str], *, force: bool) -> Iterator[str]:
     """The answer to each line that is not blank, as a line of JSON without its end."""
     workspaces: dict[Path, Workspace] = {}
-    compiled = grammars()
-    for line in lines:
-        if line.strip():
-            document = _answered(line, workspaces, compiled, force=force)
-            yield json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    shared = engine()
+    try:
+        for line in lines:
+            if line.strip():
+                document = _answered(line, workspaces, shared, force=force)
+                yield json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    finally:
+        for workspace in workspaces.values():
+            workspace.close()
+        shared.close()
 
 
 def _answered(
-    line: str, workspaces: dict[Path, Workspace], compiled: Grammars, *, force: bool
+    line: str, workspaces: dict[Path, Workspace], shared: Engine, *, force: bool
 ) -> Json:
     try:
         document = json.loads(line)
@@ -45,7 +49,7 @@ def _answered(
     if not isinstance(document, dict):
         return error_json("INVALID_LINE", "a line must be a JSON object")
     try:
-        workspace = _workspace(document, workspaces, compiled, force=force)
+        workspace = _workspace(document, workspaces, shared, force=force)
         request = request_from_json(document, other=_FIELDS)
         return answer_json(answer(workspace, request, lambda _done, _total: None))
     except OptionProblem as error:
@@ -62,7 +66,7 @@ def _answered(
 def _workspace(
     document: Mapping[str, object],
     workspaces: dict[Path, Workspace],
-    compiled: Grammars,
+    shared: Engine,
     *,
     force: bool,
 ) -> Workspace:
@@ -70,10 +74,10 @@ def _workspace(
     if not isinstance(root, str) or not root or "\0" in root:
         raise OptionProblem("root", "must be the path of a directory", root)
     file = check_root(Path(root), force=force or document.get("force") is True)
-    workspace = workspaces.pop(file, None) or Workspace(file, compiled)
+    workspace = workspaces.pop(file, None) or Workspace(file, shared)
     workspaces[file] = workspace
     while len(workspaces) > MAX_WORKSPACES:
-        del workspaces[next(iter(workspaces))]
+        workspaces.pop(next(iter(workspaces))).close()
     return workspace
 
 

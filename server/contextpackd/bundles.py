@@ -16,7 +16,8 @@ from contextpack.text import Lined, Lines, display_path, lined
 from contextpackd.errors import BundleProblem, OptionProblem, Superseded
 from contextpackd.options import request_from_json
 from contextpackd.queries import MAX_ATTEMPTS, Answer, answer, discovery_of
-from contextpackd.workspace import Progress, Workspace
+from contextpackd.view import Progress
+from contextpackd.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,37 +10,42 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from enum import StrEnum
-from importlib import metadata
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
 from contextpackd import bundles, graphs, output, report, wire
+from contextpackd.arguments import ENVELOPE, Handler, parser
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
 from contextpackd.drawing import svg
 from contextpackd.errors import BundleProblem, DaemonError, InputProblem, OptionProblem
-from contextpackd.grammars import grammars
 from contextpackd.graphs import GraphFormat
-from contextpackd.options import OPTIONS, Option, default_of, request_of
-from contextpackd.queries import answer, checked_scan, explanation, known_path
-from contextpackd.workspace import Workspace
+from contextpackd.indexing import index
+from contextpackd.options import OPTIONS, request_of
+from contextpackd.queries import (
+    Answer,
+    Explanation,
+    answer,
+    checked_scan,
+    discovery_of,
+    explanation,
+    known_path,
+)
+from contextpackd.workspace import Workspace, engine
 
 OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
-
-_ENVELOPE = "json"
-_DEFAULT_TOP = 20
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    parsed = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = parsed.command
+    parsed = parser(_HANDLERS).parse_args(arguments)
+    command: Handler = parsed.command
     try:
         return command(parsed)
     except (DaemonError, PackError) as error:
@@ -61,10 +66,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _pack(parsed: argparse.Namespace) -> int:
     request = _request(parsed)
-    workspace = _workspace(parsed)
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        result = answer(workspace, request, progress)
-    if parsed.format == _ENVELOPE:
+    with _workspace(parsed) as workspace:
+        with report.progress(sys.stderr, time.monotonic) as progress:
+            result = answer(workspace, request, progress)
+        return _show_pack(parsed, result)
+
+
+def _show_pack(parsed: argparse.Namespace, result: Answer) -> int:
+    if parsed.format == ENVELOPE:
         text = json.dumps(wire.answer_json(result), ensure_ascii=False, indent=2) + "\n"
     else:
         text = result.pack.text
@@ -85,24 +94,33 @@ def _pack(parsed: argparse.Namespace) -> int:
 
 
 def _explain(parsed: argparse.Namespace) -> int:
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        result = explanation(_workspace(parsed), _request(parsed), progress)
-    if parsed.format == _ENVELOPE:
+    request = _request(parsed)
+    with _workspace(parsed) as workspace:
+        with report.progress(sys.stderr, time.monotonic) as progress:
+            result = explanation(workspace, request, progress)
+        return _show_explanation(parsed, result)
+
+
+def _show_explanation(parsed: argparse.Namespace, result: Explanation) -> int:
+    if parsed.format == ENVELOPE:
         document = wire.explanation_json(result, parsed.top)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
         report.show_explanation(sys.stdout, result, parsed.top)
-    if result.ranking.files:
+    if result.ranking.n_relevant:
         return OK
     output.say(_nothing(result.ranking.is_fallback, []))
     return NOTHING
 
 
 def _files(parsed: argparse.Namespace) -> int:
-    workspace = _workspace(parsed)
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        scan = checked_scan(workspace, _request(parsed), progress)
-    if parsed.format == _ENVELOPE:
+    request = _request(parsed)
+    with (
+        _workspace(parsed) as workspace,
+        report.progress(sys.stderr, time.monotonic) as progress,
+    ):
+        scan = checked_scan(workspace, request, progress)
+    if parsed.format == ENVELOPE:
         document = wire.files_json(str(workspace.root), scan)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
@@ -111,9 +129,12 @@ def _files(parsed: argparse.Namespace) -> int:
 
 
 def _graph(parsed: argparse.Namespace) -> int:
-    workspace = _workspace(parsed)
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        scan = checked_scan(workspace, _request(parsed), progress)
+    request = _request(parsed)
+    with (
+        _workspace(parsed) as workspace,
+        report.progress(sys.stderr, time.monotonic) as progress,
+    ):
+        scan = checked_scan(workspace, request, progress, with_graph=True)
     paths = [known_path(path, "PATH", workspace, scan) for path in parsed.paths]
     shown = graphs.view(
         scan.snapshot.graph, paths, follows_importers=parsed.importers, depth=parsed.depth
@@ -133,11 +154,35 @@ def _graph(parsed: argparse.Namespace) -> int:
     return OK
 
 
+def _index(parsed: argparse.Namespace) -> int:
+    discovery = discovery_of(_request(parsed))
+    root = check_root(parsed.root, force=parsed.force)
+    shared = engine()
+    try:
+        workspace = Workspace(root, shared, watches=parsed.watch)
+        try:
+            index(
+                workspace,
+                discovery,
+                shared.store,
+                as_json=parsed.format == ENVELOPE,
+                watches=parsed.watch,
+            )
+        finally:
+            workspace.close()
+    finally:
+        shared.close()
+    return OK
+
+
 def _verify(parsed: argparse.Namespace) -> int:
     text = bundles.read_bundle(parsed.bundle, output.read_file(parsed.bundle))
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        result = bundles.verification(_workspace(parsed), text, progress)
-    if parsed.format == _ENVELOPE:
+    with (
+        _workspace(parsed) as workspace,
+        report.progress(sys.stderr, time.monotonic) as progress,
+    ):
+        result = bundles.verification(workspace, text, progress)
+    if parsed.format == ENVELOPE:
         document = wire.verification_json(result)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
@@ -150,9 +195,12 @@ def _refresh(parsed: argparse.Namespace) -> int:
     if parsed.write and (str(parsed.bundle) == "-" or not bundles.is_nothing_else(text)):
         reason = "is not a file with a bundle and nothing else; nothing was written"
         raise BundleProblem(str(parsed.bundle), reason)
-    with report.progress(sys.stderr, time.monotonic) as progress:
-        result = bundles.renewal(_workspace(parsed), parsed.bundle, text, progress)
-    if parsed.format == _ENVELOPE:
+    with (
+        _workspace(parsed) as workspace,
+        report.progress(sys.stderr, time.monotonic) as progress,
+    ):
+        result = bundles.renewal(workspace, parsed.bundle, text, progress)
+    if parsed.format == ENVELOPE:
         document = wire.renewal_json(result)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
@@ -193,8 +241,17 @@ def _batch(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _workspace(parsed: argparse.Namespace) -> Workspace:
-    return Workspace(check_root(parsed.root, force=parsed.force), grammars())
+@contextmanager
+def _workspace(parsed: argparse.Namespace) -> Iterator[Workspace]:
+    """The workspace that the options name. When it is done with, what is known is kept."""
+    root = check_root(parsed.root, force=parsed.force)
+    shared = engine()
+    try:
+        workspace = Workspace(root, shared)
+        yield workspace
+        workspace.close()
+    finally:
+        shared.close()
 
 
 def _request(parsed: argparse.Namespace) -> Request:
@@ -229,228 +286,16 @@ def _nothing(is_fallback: bool, warnings: Sequence[str]) -> str:  # noqa: FBT001
     return f"{what}; the bundle is empty" + (f" ({reason})" if reason else "")
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("must be a whole number above 0")
-    return int(text)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="contextpackd",
-        description="Which code goes into the prompt, given a task in words and a token budget?",
-        epilog="exit codes: 0 a result, 1 nothing relevant found, 2 wrong usage, 3 internal error",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=metadata.version("contextpackd"))
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    pack = _command(
-        commands, "pack", _pack, "the bundle of code for a task",
-        """examples:
-  contextpackd pack "retry failed uploads" --budget 8k
-  contextpackd pack "why does login fail" --root ~/src/app --copy
-  pytest 2>&1 | contextpackd pack - --budget 16k --model claude --output bundle.md
-  contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report""",
-    )  # fmt: skip
-    _add_query(pack)
-    _add_root(pack)
-    _add_options(pack, OPTIONS)
-    pack.add_argument(
-        "--format", choices=[*Format, _ENVELOPE], default=None,
-        help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report (default: markdown)",
-    )  # fmt: skip
-    pack.add_argument(
-        "--report", action="store_true", help="report on stderr even if it is no terminal"
-    )
-    pack.add_argument(
-        "--output", type=Path, metavar="FILE", help="write there instead of stdout"
-    )
-    pack.add_argument(
-        "--copy", action="store_true", help="put it on the clipboard instead of stdout"
-    )
-
-    explain = _command(
-        commands, "explain", _explain, "the ranking for a task, every score with its parts",
-        """examples:
-  contextpackd explain "retry failed uploads"
-  contextpackd explain "retry failed uploads" --top 5 --format json""",
-    )  # fmt: skip
-    _add_query(explain)
-    _add_root(explain)
-    _add_options(explain, _discovery_options("scorer"))
-    _add_table_format(explain)
-    explain.add_argument(
-        "--top",
-        type=_positive,
-        default=_DEFAULT_TOP,
-        metavar="N",
-        help="how many files (default: %(default)s)",
-    )
-
-    files = _command(
-        commands, "files", _files, "what discovery sees, and what is left out by which rule",
-        """examples:
-  contextpackd files
-  contextpackd files --exclude 'docs/**' --format json""",
-    )  # fmt: skip
-    _add_root(files)
-    _add_options(files, _discovery_options())
-    _add_table_format(files)
-
-    graph = _command(
-        commands, "graph", _graph, "who imports whom, and how much of it resolves",
-        """examples:
-  contextpackd graph                                  # resolution rates by language
-  contextpackd graph src/app.py --depth 2             # what a file needs
-  contextpackd graph src/app.py --importers           # who needs it
-  contextpackd graph src/app.py --format mermaid""",
-    )  # fmt: skip
-    graph.add_argument(
-        "paths", nargs="*", metavar="PATH", help="start here (default: everything)"
-    )
-    _add_root(graph)
-    _add_options(graph, _discovery_options())
-    graph.add_argument(
-        "--format", choices=list(GraphFormat), default=GraphFormat.TABLE.value,
-        help="table for people; json, dot, mermaid; svg is drawn by Graphviz (default: table)",
-    )  # fmt: skip
-    ways = graph.add_mutually_exclusive_group()
-    ways.add_argument(
-        "--imports", action="store_true", help="follow what PATH imports (the default)"
-    )
-    ways.add_argument("--importers", action="store_true", help="follow who imports PATH")
-    graph.add_argument("--depth", type=_positive, metavar="N", help="at most N steps from PATH")
-    graph.add_argument(
-        "--unresolved", action="store_true", help="list the imports that did not resolve"
-    )
-
-    verify = _command(
-        commands, "verify", _verify, "which ranges of a bundle no longer hold",
-        """exit code: 0 when all hold, 1 when not
-examples:
-  contextpackd verify bundle.md
-  pbpaste | contextpackd verify - --format json""",
-    )  # fmt: skip
-    refresh = _command(
-        commands, "refresh", _refresh, "ask a bundle's question again and show the difference",
-        """the bundle has to be made with --stamp; what still holds keeps its place
-examples:
-  contextpackd pack "retry failed uploads" --stamp --output bundle.md
-  contextpackd refresh bundle.md
-  contextpackd refresh bundle.md --write""",
-    )  # fmt: skip
-    for again in (verify, refresh):
-        again.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file; - is stdin")
-        _add_root(again)
-        _add_table_format(again)
-    refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
-
-    chunks = _command(
-        commands, "pack-chunks", _pack_chunks, "choose among scored chunks given as JSON on stdin",
-        """input: a list of chunks, or {"chunks": [...], "options": {...}}; a chunk is
-  {"content": TEXT, "score": NUMBER, "id"?, "tokens"?, "embedding"?, "metadata"?}
-examples:
-  contextpackd pack-chunks --budget 4000 --strategy knapsack < chunks.json""",
-    )  # fmt: skip
-    chunks.add_argument(
-        "--budget", type=float, metavar="N", help="most tokens the chunks may have together"
-    )
-    chunks.add_argument(
-        "--strategy", metavar="NAME", help="greedy, mmr, knapsack or coverage (default: greedy)"
-    )
-    chunks.add_argument("--mmr-lambda", type=float, metavar="X", help="for mmr (default: 0.5)")
-    chunks.add_argument(
-        "--ordering",
-        metavar="NAME",
-        help="natural, u-shaped or chronological (default: natural)",
-    )
-    chunks.add_argument(
-        "--dedup",
-        dest="redundancy_threshold",
-        type=float,
-        metavar="T",
-        help="similarity that makes a near-duplicate (default: off)",
-    )
-    chunks.add_argument(
-        "--max-candidates", type=int, metavar="N", help="consider only the first N"
-    )
-
-    batch = _command(
-        commands, "batch", _batch, "answer JSON lines on stdin with JSON lines, staying warm",
-        """a line: {"root": DIR, "query": TEXT, "budgetTokens"?: N, ...any option of `pack` in camelCase}
-example:
-  echo '{"root": ".", "query": "retry failed uploads"}' | contextpackd batch""",
-    )  # fmt: skip
-    batch.add_argument(
-        "--force", action="store_true", help="accept / and the home directory as roots"
-    )
-    return parser
-
-
-def _command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    run: Callable[[argparse.Namespace], int],
-    summary: str,
-    epilog: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
-    parser.set_defaults(command=run)
-    return parser
-
-
-def _add_query(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "query", metavar="QUERY", help="the task in words; - reads it from stdin"
-    )
-
-
-def _add_root(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--root", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)"
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="accept / and the home directory as root"
-    )
-
-
-def _add_table_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        choices=["table", _ENVELOPE],
-        default="table",
-        help="for people or for programs",
-    )
-
-
-def _discovery_options(*more: str) -> list[Option]:
-    wanted = {"include", "exclude", "max_file_bytes", *more}
-    return [option for option in OPTIONS if option.field in wanted]
-
-
-def _add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
-    for option in options:
-        default = default_of(option)
-        shown = default.value if isinstance(default, StrEnum) else default
-        has_default = shown not in (None, (), False)
-        help_text = option.help + (f" (default: {shown})" if has_default else "")
-        if option.is_switch:
-            parser.add_argument(
-                f"--{option.flag}",
-                dest=option.field,
-                action="store_true",
-                default=None,
-                help=help_text,
-            )
-        else:
-            parser.add_argument(
-                f"--{option.flag}",
-                dest=option.field,
-                action="append" if option.is_repeated else "store",
-                metavar=option.metavar,
-                help=help_text.replace("%", "%%"),
-            )
+_HANDLERS: Mapping[str, Handler] = MappingProxyType(
+    {
+        "pack": _pack,
+        "explain": _explain,
+        "files": _files,
+        "graph": _graph,
+        "index": _index,
+        "verify": _verify,
+        "refresh": _refresh,
+        "pack-chunks": _pack_chunks,
+        "batch": _batch,
+    }
+)

@@ -1,22 +1,35 @@
 """The Python door: the same answers as every other one."""
 
+import weakref
 from pathlib import Path
 
 from contextpack.bundle import Pack
 from contextpack.request import Request
 from contextpackd.disk import check_root
-from contextpackd.grammars import grammars
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.queries import Answer, answer
 from contextpackd.wire import Json, answer_json
-from contextpackd.workspace import Workspace
+from contextpackd.workspace import Engine, Workspace, engine
 
 
 class Root:
     """A workspace that stays warm between questions: only what changed is read again."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, shared: Engine) -> None:
         self._workspace = workspace
+        # Whoever forgets to close it leaves no process behind either.
+        self._end = weakref.finalize(self, shared.close)
+
+    def __enter__(self) -> "Root":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Keep what is known for the next process, and end the worker processes."""
+        self._workspace.close()
+        self._end()
 
     @property
     def path(self) -> Path:
@@ -64,7 +77,9 @@ class Root:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
         request: Request = request_of(query, options, lambda option: option.field)
         standing = previous.standing if previous else None
-        return answer(self._workspace, request, lambda _done, _total: None, standing)
+        result = answer(self._workspace, request, lambda _done, _total: None, standing)
+        self._workspace.save()
+        return result
 
 
 def open_root(root: str | Path, *, force: bool = False) -> Root:
@@ -72,4 +87,6 @@ def open_root(root: str | Path, *, force: bool = False) -> Root:
 
     Raises `contextpackd.errors.RootProblem`; `force` accepts `/` and the home directory.
     """
-    return Root(Workspace(check_root(Path(root), force=force), grammars()))
+    checked = check_root(Path(root), force=force)
+    shared = engine()
+    return Root(Workspace(checked, shared), shared)

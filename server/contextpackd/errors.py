@@ -77,3 +77,12 @@ class DrawingProblem(DaemonError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"cannot draw the graph: {reason}")
         self.reason = reason
+
+
+class CacheProblem(DaemonError):
+    """What is kept between runs and cannot be removed."""
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__(f"cannot clear {directory}: {reason}")
+        self.directory = directory
+        self.reason = reason

@@ -51,7 +51,8 @@ _KEPT_VARIABLES = frozenset(
         "GIT_TEST_ASSUME_DIFFERENT_OWNER",
     )
 )  # fmt: skip
-_SUBMODULE_MODE = b"160000"
+_SETTINGS_OF_RULES = ("core.", "safe.", "extensions.", "include")
+_SUBMODULE_MODE = "160000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,17 @@ class Rule:
         return not self.pattern.startswith("!")
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Where git's configuration comes from, and what of it has a say in what is ignored."""
+
+    files: tuple[Path, ...]
+    excludes: Path | None
+    """`core.excludesFile`, if it is set."""
+    settings: tuple[str, ...]
+    """Keys and values that decide whether git answers for a folder, and how names compare."""
+
+
 def toplevel(folder: Path) -> Path:
     """The top of the working tree that a folder lies in. Raises `GitUnavailable`."""
     output = _output(folder, "rev-parse", "--show-toplevel")
@@ -91,13 +103,13 @@ def tracked(folder: Path) -> Tracked:
 
     Raises `GitUnavailable`. Reads the index only, so files deleted from disk are listed.
     """
-    files: list[str] = []
-    submodules: list[str] = []
-    for record in _output(folder, "ls-files", "--cached", "--stage", "-z").split(b"\0")[:-1]:
-        about, _, path = record.partition(b"\t")
-        is_submodule = about.startswith(_SUBMODULE_MODE)
-        (submodules if is_submodule else files).append(os.fsdecode(path))
-    return Tracked(frozenset(files), frozenset(submodules))
+    output = os.fsdecode(_output(folder, "ls-files", "--cached", "--stage", "-z"))
+    records = output.split("\0")[:-1]
+    # Mode, digest and stage are as long in all of them.
+    start = output.find("\t") + 1
+    files = {record[start:] for record in records}
+    submodules = {record[start:] for record in records if record.startswith(_SUBMODULE_MODE)}
+    return Tracked(frozenset(files - submodules), frozenset(submodules))
 
 
 def rules(folder: Path, paths: Sequence[str]) -> tuple[Rule | None, ...]:
@@ -119,6 +131,29 @@ def rules(folder: Path, paths: Sequence[str]) -> tuple[Rule | None, ...]:
         Rule(source, int(line), pattern) if source else None
         for source, line, pattern in zip(fields[::4], fields[1::4], fields[2::4], strict=True)
     )
+
+
+def configuration(folder: Path) -> Configuration:
+    """What git's configuration says of the repository around a folder. Raises `GitUnavailable`.
+
+    In a folder of no repository it is the user's and the system's.
+    """
+    # 128 is for a file that is not there or that git may not trust: what it says does not count.
+    output = _output(folder, "config", "--list", "--show-origin", "-z", codes=(0, 1, 128))
+    fields = [os.fsdecode(field) for field in output.split(b"\0")]
+    files: dict[Path, None] = {}
+    settings: list[str] = []
+    excludes = None
+    for origin, setting in zip(fields[:-1:2], fields[1::2], strict=False):
+        if origin.startswith("file:"):
+            files[folder / origin.removeprefix("file:").strip('"')] = None
+        key, _, value = setting.partition("\n")
+        if key == "core.excludesfile":
+            excludes = value or None
+        if key.startswith(_SETTINGS_OF_RULES):
+            settings.append(setting)
+    path = None if excludes is None else folder / os.path.expanduser(excludes)  # noqa: PTH111
+    return Configuration(tuple(files), path, tuple(settings))
 
 
 def global_excludes() -> Path | None:

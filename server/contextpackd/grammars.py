@@ -1,8 +1,8 @@
-"""The grammars that the core gets passed in. Compiling all of them takes some 10 ms.
+"""The grammars that the core gets passed in, each compiled when the first file asks for it.
 
-A grammar that cannot be loaded is left out: its files lose imports and symbols, and their facts
-say so. Those of `tree-sitter-languages` are compiled when the first file asks for them; where
-that package is not installed, there are none.
+Compiling all of them takes half a second. A grammar that cannot be loaded is left out: its
+files lose imports and symbols, and their facts say so. Where `tree-sitter-languages` is not
+installed, there are none of the further ones.
 """
 
 import ctypes
@@ -71,29 +71,22 @@ _LOAD_ERRORS = (AttributeError, OSError, TypeError, ValueError)
 
 def grammars() -> Grammars:
     """Every grammar that is installed and fits."""
-    compiled: dict[str, Grammar] = {}
-    for name, source in GRAMMAR_SOURCES:
-        try:
-            language = Language(_POINTERS[name]())
-            compiled[name] = Grammar(language, Query(language, source))
-        except _LOAD_ERRORS:
-            continue
-    library = _further_library()
-    return _WithFurther(compiled, library) if library else MappingProxyType(compiled)
+    return _Compiled(_further_library())
 
 
-class _WithFurther(Mapping[str, Grammar]):
-    """Compiled grammars, and those of a library of further ones, compiled on first use."""
+class _Compiled(Mapping[str, Grammar]):
+    """Grammars, and those of a library of further ones, compiled on first use."""
 
-    def __init__(self, compiled: dict[str, Grammar], library: Path) -> None:
-        self._compiled: dict[str, Grammar | None] = {**compiled}
+    def __init__(self, library: Path | None) -> None:
+        self._compiled: dict[str, Grammar | None] = {}
         self._library = library
-        self._symbols = dict(FURTHER)
+        self._sources = dict(GRAMMAR_SOURCES)
+        self._symbols = dict(FURTHER) if library else {}
 
     @override
     def __getitem__(self, name: str) -> Grammar:
-        if name not in self._compiled and name in self._symbols:
-            self._compiled[name] = _further(name, self._symbols[name], self._library)
+        if name not in self._compiled:
+            self._compiled[name] = self._found(name)
         grammar = self._compiled[name]
         if grammar is None:
             raise KeyError(name)
@@ -101,11 +94,26 @@ class _WithFurther(Mapping[str, Grammar]):
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return (name for name in {**self._compiled, **self._symbols} if self.get(name))
+        return (name for name in {**self._sources, **self._symbols} if self.get(name))
 
     @override
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def _found(self, name: str) -> Grammar | None:
+        if name in self._sources and (own := _own(name, self._sources[name])):
+            return own
+        if name in self._symbols and self._library:
+            return _further(name, self._symbols[name], self._library)
+        return None
+
+
+def _own(name: str, source: str) -> Grammar | None:
+    try:
+        language = Language(_POINTERS[name]())
+        return Grammar(language, Query(language, source))
+    except _LOAD_ERRORS:
+        return None
 
 
 def _further_library() -> Path | None:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from contextpack import model
-from contextpack.graph import Edge, Graph, Unresolved, is_elsewhere, reached
+from contextpack.graph import (
+    Edge,
+    Graph,
+    Unresolved,
+    edges,
+    is_elsewhere,
+    rates,
+    reached,
+    unresolved,
+)
 from contextpack.text import display_path
 from contextpackd.wire import Json
 
@@ -47,19 +56,19 @@ def view(
     else:
         ways = graph.importers if follows_importers else graph.imports
         wanted = frozenset(reached(ways, paths, depth))
-    edges = tuple(
+    shown = tuple(
         edge
-        for edge in graph.edges
+        for edge in edges(graph)
         if wanted is None or (edge.source in wanted and edge.target in wanted)
     )
     failed = [
         (path, entry)
-        for path in sorted(graph.unresolved)
+        for path, entries in unresolved(graph).items()
         if wanted is None or path in wanted
-        for entry in graph.unresolved[path]
+        for entry in entries
     ]
     return View(
-        edges=edges,
+        edges=shown,
         unresolved=tuple(pair for pair in failed if not is_elsewhere(pair[1].external)),
         external=tuple(pair for pair in failed if is_elsewhere(pair[1].external)),
         graph=graph,
@@ -79,7 +88,7 @@ def graph_json(shown: View) -> Json:
                 "external": rate.external,
                 "unresolved": rate.unresolved,
             }
-            for language, rate in shown.graph.rates.items()
+            for language, rate in rates(shown.graph).items()
         },
     }
 

@@ -99,7 +99,7 @@ class Glob:
 
     def matches(self, path: bytes, *, is_directory: bool) -> bool:
         """Whether it names this very path."""
-        return _matches(self.pattern, path, path.rpartition(b"/")[2], is_directory=is_directory)
+        return is_match(self.pattern, path, path.rpartition(b"/")[2], is_directory=is_directory)
 
     def reaches(self, directory: str) -> bool:
         """Whether something below a directory could match."""
@@ -123,7 +123,7 @@ def glob(text: str) -> Glob:
     plain = text.removeprefix("./")
     raw = os.fsencode(plain)
     try:
-        pattern = _pattern(raw, 1)
+        pattern = pattern_of(raw, 1)
     except ValueError:
         pattern = Pattern(
             _NEVER,
@@ -145,7 +145,7 @@ def parsed(data: bytes, source: str, inside: str = "", above: str = "") -> Ignor
             continue
         is_negated = line.startswith(b"!")
         try:
-            pattern = _pattern(line[is_negated:], number, line)
+            pattern = pattern_of(line[is_negated:], number, line)
         except ValueError as error:
             problems.append(f"{source}:{number}: {error}")
         else:
@@ -166,7 +166,7 @@ def verdict(files: Iterable[IgnoreFile], path: str, *, is_directory: bool) -> Ve
     for file in files:
         tail = file.above + raw[len(file.inside) :]
         for pattern in file.patterns:
-            if _matches(pattern, tail, name, is_directory=is_directory):
+            if is_match(pattern, tail, name, is_directory=is_directory):
                 rule = shown_rule(file.source, pattern.line, pattern.text)
                 return Verdict(not pattern.is_negated, rule)
     return None
@@ -193,7 +193,7 @@ def loaded(root: Path, directory: str, name: str) -> IgnoreFile | None:
     `directory` is relative to the root and ends with `/`, or is empty. Links are not followed,
     as git does not follow them.
     """
-    data = _content(root / directory / name, NO_FOLLOW)
+    data = small_content(root / directory / name, NO_FOLLOW)
     return None if data is None else parsed(data, display_path(directory + name), directory, "")
 
 
@@ -202,7 +202,7 @@ def loaded_above(root: Path, top: Path, name: str) -> tuple[IgnoreFile, ...]:
     files = []
     if root.is_relative_to(top):
         for folder in root.parents[: len(root.relative_to(top).parts)]:
-            data = _content(folder / name, NO_FOLLOW)
+            data = small_content(folder / name, NO_FOLLOW)
             if data is not None:
                 above = root.relative_to(folder).as_posix() + "/"
                 files.append(parsed(data, shown_source(folder / name, root, top), "", above))
@@ -217,12 +217,32 @@ def loaded_config(root: Path, inside: str, top: Path) -> tuple[IgnoreFile, ...]:
     files = []
     folder = root / inside
     above = "" if folder == top else folder.relative_to(top).as_posix() + "/"
-    git_dir = _common_git_dir(top)
+    git_dir = common_git_dir(top)
     for file in ((git_dir / "info" / "exclude") if git_dir else None, _global_excludes()):
-        data = None if file is None else _content(file, 0)
+        data = None if file is None else small_content(file, 0)
         if file is not None and data is not None:
             files.append(parsed(data, shown_source(file, root, top), inside, above))
     return tuple(files)
+
+
+def small_content(file: Path, flags: int) -> bytes | None:
+    """The bytes of a small regular file, or None. Never waits, as on a FIFO it would.
+
+    `flags` are those of `os.open`: `NO_FOLLOW` for files of a working tree, as git does.
+    """
+    try:
+        descriptor = os.open(file, READING | flags)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = content(descriptor, MAX_IGNORE_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return data if len(data) <= MAX_IGNORE_BYTES else None
 
 
 def repository_top(folder: Path) -> Path | None:
@@ -235,23 +255,24 @@ def repository_top(folder: Path) -> Path | None:
 
 def is_linked_worktree(folder: Path) -> bool:
     """Whether a folder is a second working tree of a repository that has another one."""
-    link = _git_link(folder)
+    link = git_link(folder)
     return link is not None and link.parent.name == "worktrees"
 
 
-def _common_git_dir(top: Path) -> Path | None:
+def common_git_dir(top: Path) -> Path | None:
+    """Where the repository of a working tree keeps what all its working trees share."""
     if (top / ".git").is_dir():
         return top / ".git"
-    link = _git_link(top)
+    link = git_link(top)
     if link is None:
         return None
-    common = _content(link / "commondir", 0)  # A linked worktree shares `info/exclude`.
+    common = small_content(link / "commondir", 0)  # A linked worktree shares `info/exclude`.
     return link if common is None else link / os.fsdecode(common.strip())
 
 
-def _git_link(folder: Path) -> Path | None:
+def git_link(folder: Path) -> Path | None:
     """Where the `.git` file of a worktree or a submodule points."""
-    data = _content(folder / ".git", 0)
+    data = small_content(folder / ".git", 0)
     if data is None or not data.startswith(b"gitdir:"):
         return None
     return Path(os.path.normpath(folder / os.fsdecode(data.removeprefix(b"gitdir:").strip())))
@@ -268,24 +289,8 @@ def _global_excludes() -> Path | None:
     return (Path(config) if config else Path.home() / ".config") / "git" / "ignore"
 
 
-def _content(file: Path, flags: int) -> bytes | None:
-    """The bytes of a small regular file, or None. Never waits, as on a FIFO it would."""
-    try:
-        descriptor = os.open(file, READING | flags)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        data = content(descriptor, MAX_IGNORE_BYTES + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return data if len(data) <= MAX_IGNORE_BYTES else None
-
-
-def _matches(pattern: Pattern, path: bytes, name: bytes, *, is_directory: bool) -> bool:
+def is_match(pattern: Pattern, path: bytes, name: bytes, *, is_directory: bool) -> bool:
+    """Whether a pattern matches a path, relative to its file's directory, with this last part."""
     if pattern.is_for_directories and not is_directory:
         return False
     subject = name if pattern.is_for_names else path
@@ -305,7 +310,7 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return line if end is None else line[:end]
 
 
-def _pattern(body: bytes, number: int, text: bytes | None = None) -> Pattern:
+def pattern_of(body: bytes, number: int, text: bytes | None = None) -> Pattern:
     """The pattern of a line without its `!`. Raises `ValueError` if it can match nothing."""
     shown = os.fsdecode(body if text is None else text)
     is_negated = text is not None and text.startswith(b"!")

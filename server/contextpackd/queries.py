@@ -20,14 +20,13 @@ from contextpackd.counters import counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
-from contextpackd.workspace import INDEX_MODEL, Progress, Scan, Workspace
+from contextpackd.view import Progress
+from contextpackd.worker import INDEX_MODEL
+from contextpackd.workspace import Scan, Workspace
 
 # Files that change while they are read make the plan again; a tree that never holds still is
 # an error rather than an answer about no moment at all.
 MAX_ATTEMPTS = 5
-
-FRESHNESS = "scanned"
-"""How an answer's freshness was proven: every file was looked at after the question came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +113,11 @@ def discovery_of(request: Request) -> Discovery:
     return Discovery(request.include, request.exclude, request.max_file_bytes)
 
 
-def checked_scan(workspace: Workspace, request: Request, progress: Progress) -> Scan:
+def checked_scan(
+    workspace: Workspace, request: Request, progress: Progress, *, with_graph: bool = False
+) -> Scan:
     """The scan for a request. Raises `OptionProblem` for a glob that matches nothing."""
-    scan = workspace.scan(discovery_of(request), progress)
+    scan = workspace.scan(discovery_of(request), progress, with_graph=with_graph)
     for glob in scan.unmatched_globs:
         option = "include" if glob in request.include else "exclude"
         raise OptionProblem(
@@ -230,14 +231,15 @@ def _warnings(
         found.append(Warned("no-candidates", "no file is left to choose from"))
         return tuple(found)
     included = [item.path for item in pack.items]
-    lossy = set(scan.lossy)
     for path in included:
         shown = display_path(path)
         if has_bidi_controls(texts[path]):
             found.append(
                 Warned("bidi-control", f"{shown} has characters that reorder text on screen")
             )
-        if path in lossy:
+        if path in scan.unsaved:
+            found.append(Warned("unsaved", f"{shown} is as in the editor, not as on disk"))
+        if scan.snapshot.sources[path].is_lossy:
             found.append(
                 Warned("lossy-decode", f"{shown} is not UTF-8; some characters may be wrong")
             )

@@ -1,8 +1,9 @@
 """Answers for people: tables on a terminal, plain rows elsewhere."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import IO
 
 from rich.console import Console
@@ -11,13 +12,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from contextpack.excerpts import Status
+from contextpack.graph import rates
 from contextpack.ledger import Item
 from contextpack.model import LedgerEntry, Outcome, Reason
 from contextpack.text import display_path
-from contextpackd import graphs, workspace
+from contextpackd import graphs
 from contextpackd.bundles import Verification, shown_lines
 from contextpackd.graphs import View
 from contextpackd.queries import Answer, Explanation
+from contextpackd.store import Info
+from contextpackd.view import Progress as Advance
 from contextpackd.workspace import Scan
 
 # A table that is piped must not wrap or lose columns: rich takes 80 where it finds no terminal.
@@ -53,7 +57,7 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 @contextmanager
-def _console(stream: IO[str] | None) -> Iterator[Console]:
+def console(stream: IO[str] | None) -> Iterator[Console]:
     """A console on a stream: colours and the window's width only on a terminal.
 
     A stream that is closed or full loses the report, which is no reason to lose the result.
@@ -74,7 +78,7 @@ def _console(stream: IO[str] | None) -> Iterator[Console]:
 
 
 @contextmanager
-def progress(stream: IO[str] | None, clock: workspace.Clock) -> Iterator[workspace.Progress]:
+def progress(stream: IO[str] | None, clock: Callable[[], float]) -> Iterator[Advance]:
     """A progress bar with counts on a terminal, for work that takes over a second."""
     if stream is None or not stream.isatty():
         yield lambda _done, _total: None
@@ -99,7 +103,7 @@ def progress(stream: IO[str] | None, clock: workspace.Clock) -> Iterator[workspa
 
 def show_answer(stream: IO[str] | None, answer: Answer) -> None:
     """What is in and why, what was left out and why, and how the budget was spent."""
-    with _console(stream) as out:
+    with console(stream) as out:
         _show_answer(out, answer)
 
 
@@ -117,7 +121,7 @@ def _show_answer(out: Console, answer: Answer) -> None:
         out.print("no words to look for: chosen by structure and recency (fallback)")
     if pack.items:
         is_wide = out.width >= WIDE_COLUMNS
-        table = _table(
+        table = columns(
             "tokens:>",
             *([""] if is_wide else []),
             "form",
@@ -144,7 +148,7 @@ def _show_answer(out: Console, answer: Answer) -> None:
 
 def show_explanation(stream: IO[str] | None, explanation: Explanation, top: int) -> None:
     """The ranking: each file with its score and the parts of it."""
-    with _console(stream) as out:
+    with console(stream) as out:
         _show_explanation(out, explanation, top)
 
 
@@ -157,7 +161,7 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
             f"nowhere in the workspace: {escape(', '.join(map(display_path, ranking.unknown_words)))}"
         )
     names = list(dict.fromkeys(name for file in ranking.files[:top] for name in file.parts))
-    table = _table("rank:>", "score:>", *(f"{name}:>" for name in names), "path")
+    table = columns("rank:>", "score:>", *(f"{name}:>" for name in names), "path")
     for number, file in enumerate(ranking.files[:top], 1):
         parts = (f"{file.parts[name]:.3f}" if name in file.parts else "" for name in names)
         table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path))
@@ -168,12 +172,12 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
 
 def show_files(stream: IO[str] | None, scan: Scan) -> None:
     """What discovery sees: each file with its tokens, and what is left out by which rule."""
-    with _console(stream) as out:
+    with console(stream) as out:
         _show_files(out, scan)
 
 
 def _show_files(out: Console, scan: Scan) -> None:
-    table = _table("tokens:>", "lines:>", "language", "path")
+    table = columns("tokens:>", "lines:>", "language", "path")
     sources = scan.snapshot.in_path_order()
     for source in sources:
         table.add_row(
@@ -182,7 +186,7 @@ def _show_files(out: Console, scan: Scan) -> None:
     out.print(table)
     out.print(f"{len(sources)} files, {sum(source.tokens for source in sources)} tokens")
     if scan.snapshot.skipped:
-        left_out = _table("reason", "path", "rule")
+        left_out = columns("reason", "path", "rule")
         for skip in scan.snapshot.skipped:
             left_out.add_row(
                 skip.reason.value, _safe(skip.path), escape(display_path(skip.rule or ""))
@@ -195,7 +199,7 @@ def _show_files(out: Console, scan: Scan) -> None:
 
 def show_verification(stream: IO[str] | None, verification: Verification) -> None:
     """The ranges of a bundle that no longer hold, and how many do."""
-    with _console(stream) as out:
+    with console(stream) as out:
         _show_verification(out, verification)
 
 
@@ -222,18 +226,18 @@ def _show_verification(out: Console, verification: Verification) -> None:
 
 def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -> None:
     """Resolution rates, the commonest reasons, and the edges or what did not resolve."""
-    with _console(stream) as out:
-        rates = _table("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
-        for language, rate in shown.graph.rates.items():
+    with console(stream) as out:
+        table = columns("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
+        for language, rate in rates(shown.graph).items():
             own = rate.resolved + rate.unresolved
             share = f"{rate.resolved / own:.1%}" if own else ""
             counts = (rate.resolved, rate.external, rate.unresolved)
-            rates.add_row(language, *map(str, counts), share)
-        out.print(rates)
+            table.add_row(language, *map(str, counts), share)
+        out.print(table)
         if reasons := graphs.reasons(shown):
             out.print("unresolved: " + ", ".join(f"{n} {name}" for name, n in reasons))
         if lists_unresolved:
-            table = _table("reason", "path", "import")
+            table = columns("reason", "path", "import")
             for path, entry in shown.unresolved:
                 table.add_row(
                     entry.external.value,
@@ -241,15 +245,16 @@ def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -
                     escape(graphs.specifier(entry.found)),
                 )
         else:
-            table = _table("from", "to", "kind")
+            table = columns("from", "to", "kind")
             for edge in shown.edges:
                 table.add_row(_safe(edge.source), _safe(edge.target), edge.kind.value)
         out.print(table)
 
 
-def _table(*columns: str) -> Table:
+def columns(*headings: str) -> Table:
+    """A plain table; a heading that ends with `:>` is right-aligned, paths are never cut."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
+    for column in headings:
         name, _, align = column.partition(":")
         is_path = name in ("path", "from", "to")
         table.add_column(
@@ -257,6 +262,39 @@ def _table(*columns: str) -> Table:
             no_wrap=not is_path, min_width=20 if is_path else None,
         )  # fmt: skip
     return table
+
+
+def show_cache(stream: IO[str] | None, info: Info) -> None:
+    """What is kept between runs: where, how much, and of which roots."""
+    with console(stream) as out:
+        rows = Table(box=None, pad_edge=False, show_header=False)
+        rows.add_column(style="dim")
+        rows.add_column(overflow="fold")
+        rows.add_row("directory", _safe(str(info.directory)))
+        rows.add_row("size", f"{size(info.size_bytes)} of at most {size(info.max_bytes)}")
+        rows.add_row("facts", f"of {info.n_facts} texts")
+        if info.problem is not None:
+            rows.add_row("problem", escape(display_path(info.problem)))
+        out.print(rows)
+        if info.roots:
+            table = columns("size:>", "last used (UTC)", "path")
+            for saved in reversed(info.roots):
+                used = datetime.fromtimestamp(saved.used, UTC).strftime("%Y-%m-%d %H:%M")
+                path = "(cannot be read)" if saved.root is None else _safe(saved.root)
+                table.add_row(size(saved.size_bytes), used, path)
+            out.print(table)
+
+
+def size(n_bytes: int) -> str:
+    """A number of bytes for people: `950 B`, `12.3 MB`."""
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    shown = n_bytes / 1000
+    for unit in ("kB", "MB"):
+        if shown < 999.95:
+            return f"{shown:.1f} {unit}"
+        shown /= 1000
+    return f"{shown:.1f} GB"
 
 
 def _safe(path: str) -> str:

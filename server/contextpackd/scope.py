@@ -5,7 +5,7 @@ since ignore rules end where a repository ends. Git answers for a scope as long 
 first failure on, `ignore` does, and `problem` says why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,16 +114,23 @@ def nested_scope(root: Path, path: str) -> Scope | None:
         return scope
 
 
-def _git_scope(root: Path, inside: str, top: Path) -> Scope:
-    tracked = git.tracked(root / inside)
-    files = frozenset(inside + path for path in tracked.files)
-    submodules = frozenset(inside + path for path in tracked.submodules)
+def directories_of(paths: Iterable[str]) -> frozenset[str]:
+    """Every directory that some path is below of."""
     directories: set[str] = set()
-    for path in (*files, *submodules):
-        parent = path.rpartition("/")[0]
+    for direct in {path.rpartition("/")[0] for path in paths}:
+        parent = direct
         while parent and parent not in directories:
             directories.add(parent)
             parent = parent.rpartition("/")[0]
+    return frozenset(directories)
+
+
+def _git_scope(root: Path, inside: str, top: Path) -> Scope:
+    tracked = git.tracked(root / inside)
+    files, submodules = tracked.files, tracked.submodules
+    if inside:
+        files = frozenset(inside + path for path in files)
+        submodules = frozenset(inside + path for path in submodules)
     return Scope(
         root,
         inside,
@@ -131,5 +138,5 @@ def _git_scope(root: Path, inside: str, top: Path) -> Scope:
         uses_git=True,
         files=files,
         submodules=submodules,
-        directories=frozenset(directories),
+        directories=directories_of((*files, *submodules)),
     )

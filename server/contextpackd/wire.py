@@ -11,7 +11,7 @@ from contextpack.snapshot import Source
 from contextpack.stable import Change
 from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
-from contextpackd.queries import FRESHNESS, Answer, Explanation
+from contextpackd.queries import Answer, Explanation
 from contextpackd.workspace import Scan
 
 Json = dict[str, object]
@@ -27,7 +27,7 @@ def answer_json(answer: Answer) -> Json:
         "query": writable(answer.request.query),
         "root": display_path(answer.root),
         "budgetTokens": answer.request.budget_tokens,
-        "freshness": FRESHNESS,
+        "freshness": answer.scan.freshness,
         "tokens": pack.tokens,
         "tokenizer": answer.profile.name,
         "exact": answer.profile.exact,

@@ -1,115 +1,129 @@
-"""The one writer of a root: scans it, keeps facts by digest, and swaps in the next snapshot.
+"""The one writer of a root: brings its snapshot up to date before each answer, and saves it.
 
-What is unchanged by its stat is not read again, and what was read with the same bytes before
-keeps its facts. Nothing here outlives the process.
+Every change to what is known of a root goes through here, in one thread at a time. What comes
+out is immutable and may be read by any thread.
 """
 
-import sys
-import time
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from contextpack import model, resolve
-from contextpack.codec import encoded, encoded_terms
-from contextpack.content import content_reason
-from contextpack.facts import facts
-from contextpack.languages import language_of
-from contextpack.model import Skip
-from contextpack.snapshot import Reading, Snapshot, reading, snapshot
-from contextpack.terms import terms
-from contextpack.tokens import profile_of
-from contextpackd.counters import counter
-from contextpackd.disk import Candidate, Discovery, Listing, Notice, Text, discover, read
-from contextpackd.grammars import Grammars
+from contextpack import model
+from contextpack.snapshot import Snapshot
+from contextpackd import disk
+from contextpackd.disk import Discovery, Notice, Text
+from contextpackd.pool import Pool
+from contextpackd.reader import Buffer, Reader
+from contextpackd.store import Store
+from contextpackd.texts import Texts
+from contextpackd.view import PARTS, Effort, Progress, View
+from contextpackd.watch import Proof, Watch
+from contextpackd.worker import recipe
 
-# A file that changed less than this before it was read may change again within the same tick of
-# its file system's clock (2 s on FAT): its stat is not believed the next time.
-YOUNG_NS = 2_000_000_000
+# Views beside the one of the default discovery: each holds postings of its own.
+MAX_VIEWS = 4
 
-# Words whose terms are remembered: a memory of about 200 bytes each that saves the splitting.
-MAX_KNOWN_WORDS = 500_000
+# New directories are watched after they were listed, and looked at once more then; a tree that
+# grows faster than that has to be asked again.
+MAX_ROUNDS = 4
 
-INDEX_MODEL = "o200k"
-"""Whose tokens the index counts: estimates for the other models, which count again."""
-
-Clock = Callable[[], float]
-"""Seconds since some moment, such as `time.monotonic`."""
-
-Progress = Callable[[int, int], None]
-"""Called with how many files are done, and of how many."""
+# How an answer's freshness was proven.
+SCANNED = "scanned"
+"""Every file was looked at after the question came."""
+WATCHED = "watched"
+"""The system reported every change until the question came."""
 
 
-def _no_progress(_done: int, _total: int) -> None:
-    pass
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What all workspaces of a process share."""
+
+    pool: Pool
+    pool_lock: threading.Lock
+    """Held while the pool works for one of them."""
+    store: Store
+    recipe: str
+
+    def close(self) -> None:
+        """End the workers and close the store."""
+        self.pool.close()
+        self.store.close()
+
+
+def engine(store: Store | None = None, n_workers: int | None = None) -> Engine:
+    """An engine; without a store of one's own it uses that of the user."""
+    return Engine(Pool(n_workers), threading.Lock(), store or Store.opened(), recipe())
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a scan found: the snapshot, and what a person should know of the listing."""
+    """A moment of a root, and what a person should know of it."""
 
     snapshot: Snapshot
     notices: tuple[Notice, ...]
     unmatched_globs: tuple[str, ...]
-    lossy: tuple[model.Path, ...]
-    n_read: int
-    """How many files were read for it; the others were known by their stat."""
+    freshness: str
+    """`SCANNED` or `WATCHED`."""
+    unsaved: frozenset[model.Path]
+    """The files whose text is that of an open buffer."""
+    n_unread: int
+    """How many files changed and were not read, because the scan was cancelled."""
+    effort: Effort
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What reading a candidate gave, and whether its stat may be believed."""
-
-    candidate: Candidate
-    max_bytes: int
-    result: Reading | Skip
-    is_young: bool
-    config: str | None
-    text: str | None
-    """Kept for files that changed under an answer: they may change again before they are read."""
+def never() -> bool:
+    """A cancellation that does not come."""
+    return False
 
 
 class Workspace:
-    """One root. `scan` brings the snapshot up to date with the disk."""
+    """One root. `scan` brings the snapshot up to date with the disk and the open buffers."""
 
-    def __init__(self, root: Path, grammars: Grammars) -> None:
+    def __init__(self, root: Path, shared: Engine, *, watches: bool = False) -> None:
         self.root = root
-        self._grammars = grammars
-        self._count = counter(profile_of(INDEX_MODEL))
-        self._known: dict[model.Path, _Known] = {}
-        self._facts: dict[tuple[str, str], tuple[bytes, bytes]] = {}
-        self._terms: dict[str, tuple[str, ...]] = {}
-        self._hot: set[model.Path] = set()
-        self._last: tuple[object, Snapshot] | None = None
+        self._shared = shared
+        self._texts = Texts()
+        self._reader = Reader(
+            root, shared.pool, shared.pool_lock, shared.store, shared.recipe, self._texts
+        )
+        self._views: dict[Discovery, View] = {}
+        self._buffers: dict[model.Path, Buffer] = {}
+        self._watch: Watch | None = None
+        self._watches = watches
 
-    def scan(self, discovery: Discovery, progress: Progress = _no_progress) -> Scan:
-        """The snapshot of what is on disk now."""
-        listing = discover(self.root, discovery)
-        known: dict[model.Path, _Known] = {}
-        n_read = 0
-        for done, candidate in enumerate(listing.candidates):
-            progress(done, len(listing.candidates))
-            before = self._known.get(candidate.path)
-            if before and _is_unchanged(before, candidate, discovery.max_file_bytes):
-                known[candidate.path] = before
-            else:
-                known[candidate.path] = self._read(candidate, discovery.max_file_bytes)
-                n_read += 1
-        progress(len(listing.candidates), len(listing.candidates))
-        # Files outside this listing's globs stay known: the next request may have others.
-        self._known.update(known)
-        self._hot.clear()
-        self._forget(listing, discovery)
-        sources = [
-            entry.result for entry in known.values() if isinstance(entry.result, Reading)
-        ]
-        skipped = [entry.result for entry in known.values() if isinstance(entry.result, Skip)]
+    def scan(
+        self,
+        discovery: Discovery,
+        progress: Progress = lambda _done, _total: None,
+        is_cancelled: Callable[[], bool] = never,
+        *,
+        with_graph: bool = False,
+    ) -> Scan:
+        """The snapshot of what is on disk and in open buffers now.
+
+        Without `with_graph` the snapshot may lack its graph, of which ranking needs nothing.
+
+        Raises `contextpackd.errors.RootProblem` when the root cannot be listed any more.
+        """
+        view = self._view(discovery)
+        efforts: list[Effort] = []
+        freshness = SCANNED
+        for _ in range(MAX_ROUNDS):
+            freshness = self._note_changes()
+            efforts.append(view.refresh(self._buffers, progress, is_cancelled))
+            if is_cancelled() or not self._follow(efforts[-1]):
+                break
+        if with_graph:
+            view.restore_graph()
         return Scan(
-            snapshot=self._snapshot(sources, [*listing.skipped, *skipped], known),
-            notices=listing.warnings,
-            unmatched_globs=listing.unmatched_globs,
-            lossy=tuple(r.source.path for r in sources if r.source.is_lossy),
-            n_read=n_read,
+            snapshot=view.snapshot,
+            notices=view.survey.notices,
+            unmatched_globs=view.survey.unmatched_globs,
+            freshness=freshness,
+            unsaved=frozenset(view.buffered),
+            n_unread=view.n_unread,
+            effort=sum(efforts, Effort()),
         )
 
     def texts(
@@ -119,93 +133,103 @@ class Workspace:
         result: dict[model.Path, str] = {}
         changed: list[model.Path] = []
         for path in paths:
-            known = self._known[path]
-            if known.text is not None:
-                result[path] = known.text
-                continue
-            found = read(self.root, known.candidate, max_bytes)
-            if isinstance(found, Text) and found.digest == snapshot.sources[path].digest:
-                result[path] = found.text
-            else:
+            digest = snapshot.sources[path].digest
+            text = self._text(path, digest, max_bytes)
+            if text is None:
                 changed.append(path)
-        for path in changed:
-            del self._known[path]
+            else:
+                result[path] = text
         # The next scan keeps the texts that it reads of these, so that a file that is written
         # to without end (a log) cannot hold an answer up. It stands as it was when it was read.
-        self._hot.update(changed)
+        self._reader.hot.update(changed)
+        for view in self._views.values():
+            view.forget(changed)
         return None if changed else result
 
-    def _read(self, candidate: Candidate, max_bytes: int) -> _Known:
-        found = read(self.root, candidate, max_bytes)
-        is_young = time.time_ns() - candidate.mtime_ns < YOUNG_NS
-        if isinstance(found, Text) and (reason := content_reason(candidate.path, found.text)):
-            found = Skip(candidate.path, reason)
-        if isinstance(found, Skip):
-            return _Known(candidate, max_bytes, found, is_young, None, None)
-        language = language_of(candidate.path)
-        key = (language, found.digest)
-        if key not in self._facts:
-            said, counted = facts(
-                found.text,
-                language,
-                grammars=self._grammars,
-                count=self._count,
-                split=self._split,
-            )
-            self._facts[key] = encoded(said), encoded_terms(counted)
-        outline, counts = self._facts[key]
-        made = reading(
-            path=candidate.path,
-            digest=found.digest,
-            size_bytes=candidate.size_bytes,
-            modified=candidate.mtime_ns / 1e9,
-            outline=outline,
-            terms=counts,
-            is_lossy=found.is_lossy,
-        )
-        config = found.text if resolve.is_config(candidate.path) else None
-        text = found.text if candidate.path in self._hot else None
-        return _Known(candidate, max_bytes, made, is_young, config, text)
+    def _text(self, path: model.Path, digest: str, max_bytes: int) -> str | None:
+        buffer = self._buffers.get(path)
+        if buffer is not None and buffer.digest == digest:
+            return buffer.text
+        known = self._texts.get(digest)
+        if known is not None:
+            return known
+        found = disk.read(self.root, path, max_bytes)
+        if not isinstance(found, Text) or found.digest != digest:
+            return None
+        self._texts.keep(digest, found.text)
+        return found.text
 
-    def _split(self, word: str) -> tuple[str, ...]:
-        if len(self._terms) >= MAX_KNOWN_WORDS:
-            self._terms.clear()
-        found = self._terms.get(word)
-        if found is None:
-            found = self._terms[word] = terms(word)
-        return found
+    # Open buffers.
 
-    def _forget(self, listing: Listing, discovery: Discovery) -> None:
-        """Drop what is gone, so that a long-lived process holds one snapshot's facts."""
-        if not discovery.include and not discovery.exclude:
-            present = {candidate.path for candidate in listing.candidates}
-            self._known = {
-                path: entry for path, entry in self._known.items() if path in present
-            }
-        used = {
-            (entry.result.source.language, entry.result.source.digest)
-            for entry in self._known.values()
-            if isinstance(entry.result, Reading)
-        }
-        self._facts = {key: value for key, value in self._facts.items() if key in used}
+    def set_buffers(self, buffers: Mapping[model.Path, Buffer]) -> None:
+        """The texts that editors hold now; they win over the disk."""
+        self._buffers = dict(buffers)
 
-    def _snapshot(
-        self, sources: list[Reading], skipped: list[Skip], known: Mapping[model.Path, _Known]
-    ) -> Snapshot:
-        skipped.sort(key=lambda skip: (skip.path, skip.reason))
-        key = (
-            tuple((r.source.path, r.source.digest, r.source.modified) for r in sources),
-            tuple(skipped),
-        )
-        if self._last is None or self._last[0] != key:
-            configs = {path: entry.config for path, entry in known.items() if entry.config}
-            names = frozenset(sys.stdlib_module_names)
-            made = snapshot(sources, skipped, configs=configs, standard_library=names)
-            self._last = (key, made)
-        return self._last[1]
+    # Changes.
 
+    def wait(self, timeout_seconds: float | None) -> bool:
+        """Block until something may have changed and the burst is over; False at the time's end.
 
-def _is_unchanged(before: _Known, candidate: Candidate, max_bytes: int) -> bool:
-    return (
-        not before.is_young and before.candidate == candidate and before.max_bytes == max_bytes
-    )
+        May be called by a thread of its own. Without a watch it waits for nothing.
+        """
+        return self._watch.wait(timeout_seconds) if self._watch else False
+
+    @property
+    def watch_message(self) -> str | None:
+        """What people should do about the watch, once; None when all is well or none runs."""
+        return self._watch.message if self._watch else None
+
+    def _note_changes(self) -> str:
+        """Tell every view what may have changed; how that is proven."""
+        if self._watch is None:
+            for view in self._views.values():
+                view.doubt()
+            return SCANNED
+        touched = self._watch.touched()
+        for view in self._views.values():
+            if touched.everything:
+                view.doubt()
+            else:
+                view.touch(touched.paths)
+        return WATCHED if touched.proof is Proof.EVENTS else SCANNED
+
+    def _follow(self, effort: Effort) -> bool:
+        """Watch what the views list; whether something may have come before it was watched."""
+        if not self._watches or (self._watch is not None and not effort.n_listed):
+            return False
+        surveys = [view.survey for view in self._views.values()]
+        directories = frozenset[model.Path]().union(*(one.directories() for one in surveys))
+        files = frozenset[str]().union(*(one.inputs() for one in surveys))
+        if self._watch is None:
+            self._watch = Watch(self.root, directories, files)
+            return True
+        self._watch.follow(directories, files)
+        return True
+
+    def _view(self, discovery: Discovery) -> View:
+        view = self._views.pop(discovery, None)
+        if view is None:
+            is_default = not discovery.include and not discovery.exclude
+            saved = self._shared.store.saved_parts(self.root, PARTS) if is_default else {}
+            view = View(self.root, discovery, self._reader, self._shared.recipe, saved)
+        # The one that was used last stands last.
+        self._views[discovery] = view
+        while len(self._views) > MAX_VIEWS:
+            del self._views[next(iter(self._views))]
+        return view
+
+    # Keeping.
+
+    def save(self) -> None:
+        """Keep what is known for the next process, where that is worth it."""
+        for discovery, view in self._views.items():
+            if not discovery.include and not discovery.exclude:
+                parts = view.saved()
+                if parts is not None:
+                    self._shared.store.save_root(self.root, parts)
+
+    def close(self) -> None:
+        """Save, and stop watching."""
+        self.save()
+        if self._watch is not None:
+            self._watch.close()

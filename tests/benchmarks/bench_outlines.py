@@ -17,7 +17,7 @@ from pathlib import Path
 from tree_sitter import Parser
 
 from contextpack import resolve
-from contextpack.graph import graph
+from contextpack.graph import Said, edges, graph, said
 from contextpack.languages import language_of, outline
 from contextpack.model import Facts
 from contextpack.resolve import Tree
@@ -65,22 +65,23 @@ def main() -> None:
             language = compiled[language_of(path)].language
             Parser(language).parse(text_of(path).encode("utf-8", "replace"))
 
-    facts: dict[str, Facts] = {}
+    files: dict[str, Said] = {}
 
     def outlines() -> None:
         for path in parsed:
             language = language_of(path)
             found = outline(text_of(path), language, compiled)
-            facts[path] = Facts(language, 0, 0, found.imports, found.symbols, ())
+            facts = Facts(language, 0, 0, found.imports, found.symbols, ())
+            files[path] = said(facts)
 
     configs = {path: text_of(path) for path in paths if resolve.is_config(path)}
 
-    def edges() -> None:
+    def resolution() -> None:
         tree = Tree(frozenset(paths), configs, frozenset(sys.stdlib_module_names))
-        print(f"{len(graph(facts, tree).edges)} edges", end="\r", file=sys.stderr)
+        print(f"{len(edges(graph(files, tree)))} edges", end="\r", file=sys.stderr)
 
     rounds = [
-        tuple(cpu_seconds(work) for work in (bare, outlines, edges)) for _ in range(ROUNDS)
+        tuple(cpu_seconds(work) for work in (bare, outlines, resolution)) for _ in range(ROUNDS)
     ]
     parse, outlined, resolved = (min(column) for column in zip(*rounds, strict=True))
     print(

@@ -29,7 +29,8 @@ from contextpackd.counters import counter
 from contextpackd.disk import check_root
 from contextpackd.grammars import grammars
 from contextpackd.queries import discovery_of
-from contextpackd.workspace import INDEX_MODEL, Workspace
+from contextpackd.worker import INDEX_MODEL
+from contextpackd.workspace import Workspace, engine
 
 QUERIES = (
     "how does the template loader cache compiled templates",
@@ -157,11 +158,13 @@ def main() -> None:
     arguments.add_argument("root", type=Path)
     arguments.add_argument("--edits", type=int, default=20)
     asked = arguments.parse_args()
-    workspace = Workspace(check_root(asked.root, force=True), GRAMMARS)
-    snapshot = workspace.scan(discovery_of(Request(query=""))).snapshot
+    shared = engine()
+    workspace = Workspace(check_root(asked.root, force=True), shared)
+    snapshot = workspace.scan(discovery_of(Request(query="")), with_graph=True).snapshot
     stages(workspace, snapshot)
     for query in QUERIES:
         follow(workspace, snapshot, query, asked.edits)
+    shared.close()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from contextpack import languages, resolve
-from contextpack.graph import graph
+from contextpack.graph import graph, said
 from contextpack.model import Facts, ImportKind
 from contextpack.resolve import Tree
 from contextpackd.grammars import Grammars, grammars
@@ -45,7 +45,7 @@ def main(truth: Path, root: Path) -> None:
     compiled = grammars()
     began = time.perf_counter()
     facts = {
-        path: facts_of(text, languages.language_of(path), compiled)
+        path: said(facts_of(text, languages.language_of(path), compiled))
         for path, text in texts.items()
     }
     outlined = time.perf_counter()

@@ -105,6 +105,25 @@ def test_texts_that_a_parser_cannot_finish_are_plain_chunks(unit: str) -> None:
     assert found.problems
 
 
+@pytest.mark.parametrize(
+    ("path", "unit"), [("a.lua", "local x = = 1\n"), ("a.jl", "x = = 1\n"), ("a.sh", "x=( (\n")]
+)
+def test_a_long_text_whose_every_line_is_read_to_the_end_is_plain_chunks(
+    path: str, unit: str
+) -> None:
+    # From each error these scanners look for the end of a string through the rest of the text.
+    found = facts_of(path, unit * (100_000 // len(unit)))
+    assert ("too much work to parse",) == found.problems
+    sound = "local function f(a)\n  return a\nend\n"
+    assert facts_of("a.lua", sound * 4000 + unit + sound * 10).symbols
+
+
+def test_long_ruby_of_short_methods_has_an_outline() -> None:
+    found = facts_of("a.rb", "".join(f"def m{n}\n  a\nend\n" for n in range(8000)))
+    assert 8000 == len(found.symbols)
+    assert () == found.problems
+
+
 def test_a_carriage_return_alone_ends_a_line_for_symbols_too() -> None:
     found = facts_of("a.py", "import os\rdef f():\r    return 1\r\ndef g():\n    return 2\n")
     assert [("f", 2, 3), ("g", 4, 5)] == [

@@ -1,29 +1,14 @@
 """The imports of languages beside Python and JavaScript resolve as their own tools do."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from contextpack.languages import language_of
-from contextpack.model import Import, Path
-from contextpack.resolve import (
-    Resolution,
-    Tree,
-    c,
-    go,
-    is_config,
-    java,
-    resolver_of,
-    resolvers,
-    rust,
-)
-from contextpack.resolve.tree import keys
-from harness.memory import STANDARD_LIBRARY, facts_of, snapshot_of
+from contextpack.graph import unresolved
+from harness.memory import snapshot_of
 from harness.paths import FIXTURES
 
-WITH_KEYS = go.Resolver | rust.Resolver | java.Resolver | c.Resolver
 LANGUAGES = ("go", "rust", "java", "c", "cpp")
 CASES = [
     json.loads(line)
@@ -32,18 +17,6 @@ CASES = [
 ]
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-
-
-def resolved(files: Mapping[Path, str]) -> dict[tuple[Path, Import], Resolution]:
-    configs = {path: text for path, text in files.items() if is_config(path)}
-    found = resolvers(Tree(frozenset(files), configs, STANDARD_LIBRARY))
-    result = {}
-    for path, text in files.items():
-        resolver = resolver_of(found, language_of(path))
-        if resolver is not None:
-            for imported in facts_of(path, text).imports:
-                result[path, imported] = resolver.resolve(path, imported)
-    return result
 
 
 @each_case
@@ -55,31 +28,13 @@ def test_edges_are_exactly_these(case: dict[str, Any]) -> None:
 
 @each_case
 def test_what_leads_out_of_the_workspace_has_its_reason(case: dict[str, Any]) -> None:
-    graph = snapshot_of(case["files"]).graph
-    unresolved = {
+    failed = {
         (path, entry.found.specifier): entry.external.value
-        for path, entries in graph.unresolved.items()
+        for path, entries in unresolved(snapshot_of(case["files"]).graph).items()
         for entry in entries
     }
     expected = {(path, specifier): reason for path, specifier, reason in case["external"]}
-    assert expected == unresolved
-
-
-@each_case
-def test_only_a_file_with_a_key_of_an_import_matters_to_it(case: dict[str, Any]) -> None:
-    files = case["files"]
-    whole = resolved(files)
-    configs = {path: text for path, text in files.items() if is_config(path)}
-    found = resolvers(Tree(frozenset(files), configs, STANDARD_LIBRARY))
-    for vanished in files:
-        if is_config(vanished):
-            continue
-        without = resolved({path: text for path, text in files.items() if path != vanished})
-        for (path, imported), resolution in without.items():
-            if resolution != whole[path, imported]:
-                resolver = resolver_of(found, language_of(path))
-                assert isinstance(resolver, WITH_KEYS)
-                assert keys(vanished) & resolver.keys_of(imported), (vanished, path, imported)
+    assert expected == failed
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -114,4 +69,5 @@ def test_a_hostile_config_ends_with_an_answer(path: str, text: str) -> None:
         "src/lib.rs": "use b::c;\n",
         "a.c": '#include "b.h"\n#include <c.h>\n',
     }
-    assert len(resolved(files)) == 4
+    resolved = snapshot_of(files).graph.resolved.values()
+    assert 4 == sum(len(each.resolutions) for each in resolved)

@@ -10,7 +10,7 @@ from contextpack import resolve
 from contextpack.model import Import, ImportKind
 from contextpack.resolve import External, Tree
 from contextpack.resolve.globs import matches
-from contextpack.resolve.javascript import Resolver
+from contextpack.resolve.javascript import Resolver, resolver
 from harness.memory import facts_of
 from harness.paths import FIXTURES
 
@@ -23,7 +23,7 @@ BOUND_S = 5.0  # Generous: what a hostile text must not do is take minutes.
 
 def resolver_of(files: Mapping[str, str]) -> Resolver:
     configs = {path: text for path, text in files.items() if resolve.is_config(path)}
-    return resolve.resolvers(Tree(frozenset(files), configs, frozenset())).javascript
+    return resolver(Tree(frozenset(files), configs, frozenset()))
 
 
 def resolved(files: Mapping[str, str], path: str, specifier: str) -> tuple[object, ...]:
@@ -41,13 +41,13 @@ def test_the_edges_are_those_of_the_languages_own_tools(
     case: dict[str, list[list[str]]],
 ) -> None:
     files: dict[str, str] = case["files"]  # type: ignore[assignment]  # The one field of texts.
-    resolver = resolver_of(files)
+    made = resolver_of(files)
     edges, mocks, external = set[object](), set[object](), set[object]()
     for path, text in files.items():
         if path.endswith((".json", ".yaml", ".css", ".svg")):
             continue
         for found in facts_of(path, text).imports:
-            resolution = resolver.resolve(path, found)
+            resolution = made.resolve(path, found)
             into = mocks if found.kind is ImportKind.MOCK else edges
             into.update((path, target) for target in resolution.targets if target != path)
             if resolution.external in (External.PACKAGE, External.STANDARD_LIBRARY):
@@ -288,7 +288,7 @@ def test_a_hostile_configuration_ends_in_bounded_time(name: str) -> None:
     assert perf_counter() - start < BOUND_S
 
 
-def test_the_keys_of_an_import_name_every_file_that_could_meet_it() -> None:
+def test_the_places_of_an_import_have_names_of_every_file_that_could_meet_it() -> None:
     files = {
         "package.json": '{"name": "own", "exports": {".": "./dist/entry.js", "./*": "./dist/*.js"}}',
         "tsconfig.json": tsconfig(baseUrl=".", paths={"@/*": ["./gen/*", "./packages/*/src"]}),
@@ -309,9 +309,8 @@ def test_the_keys_of_an_import_name_every_file_that_could_meet_it() -> None:
             assert before.scope("src/deep/a.ts") == after.scope("src/deep/a.ts")
             if before.resolve("src/deep/a.ts", found) != after.resolve("src/deep/a.ts", found):
                 n_changed += 1
-                *names, name = path.split("/")
-                names += [name, name.partition(".")[0]]
-                assert before.keys_of("src/deep/a.ts", found) & set(names), (specifier, path)
+                _, places = before.traced("src/deep/a.ts", found)
+                assert before.names_of(path) & set(places), (specifier, path)
     assert n_changed > len(specifiers)
 
 

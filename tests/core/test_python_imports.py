@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from contextpack.languages import language_of, outline
 from contextpack.model import Import, ImportKind
 from contextpack.resolve import External, Tree, is_config
-from contextpack.resolve.python import Resolver, keys_of, names_between, resolver
+from contextpack.resolve.python import (
+    Resolver,
+    directories_between,
+    keys_of,
+    names_between,
+    resolver,
+)
 from contextpack.resolve.tree import parent
 from harness.memory import GRAMMARS
 from harness.paths import FIXTURES
@@ -321,12 +327,6 @@ STATEMENTS = [
 ]  # fmt: skip
 
 
-def names_of(path: str) -> set[str]:
-    *directories, name = path.split("/")
-    stem = name.partition(".")[0]
-    return {*directories, *([] if stem == "__init__" else [stem])}
-
-
 @given(st.sets(PATHS, min_size=1, max_size=12), st.sets(PATHS, min_size=1, max_size=3))
 def test_an_import_changes_only_with_what_it_says_it_depends_on(
     paths: set[str], changed: set[str]
@@ -335,12 +335,13 @@ def test_an_import_changes_only_with_what_it_says_it_depends_on(
         return resolver_of({path: TEXTS.get(path.rpartition("/")[2], "") for path in paths})
 
     before, after = made(paths), made(paths ^ changed)
-    names = set[str]().union(*map(names_of, changed)) | names_between(before, after)
+    names = names_between(before, after, changed)
+    elsewhere = directories_between(before, after)
     for path in paths - changed:
         if not path.endswith((".py", ".pyi")):
             continue
-        if before.contexts[parent(path)] != after.contexts[parent(path)]:
+        if parent(path) in elsewhere:
             continue
         for found in STATEMENTS:
-            if names.isdisjoint(keys_of(found)):
+            if names.isdisjoint(keys_of(path, found)):
                 assert before.resolve(path, found) == after.resolve(path, found), found

@@ -1,8 +1,11 @@
 """Names that hold credentials, and their neighbours that do not."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from contextpack.secrets import is_secret_name, secret_rule
+from contextpack import secrets
+from contextpack.secrets import is_about_name, is_secret_name, is_telling_directory, secret_rule
 
 SECRET = [
     ".env",
@@ -217,3 +220,25 @@ def test_a_rule_names_the_kind_and_the_name() -> None:
     assert secret_rule("home/.aws/config") == "credentials of a tool: home/.aws/config"
     assert secret_rule("a/id_rsa.bak~") == "private key: id_rsa.bak~"
     assert secret_rule(".aws/config.old") == "credentials of a tool: .aws/config.old"
+
+
+NAMES = st.sampled_from([group.name for group in secrets._GROUPS if group.name]).flatmap(
+    lambda pattern: st.from_regex(pattern, fullmatch=True)
+)
+
+
+@given(name=NAMES, affix=st.sampled_from(("", "~", ".bak", ".old.1", "#", ".2024-01-31")))
+def test_a_name_without_a_hint_is_no_secret(name: str, affix: str) -> None:
+    # What is quick must not say less than what is thorough.
+    stem, dot, extension = name.lower().rpartition(".")
+    assert secrets._HINT.search(name.lower() + affix)
+    assert secrets._HINT.search(stem + affix + dot + extension)
+
+
+@given(name=st.one_of(NAMES, st.text(min_size=1)), directory=st.text())
+def test_only_a_telling_directory_makes_a_difference(name: str, directory: str) -> None:
+    name, directory = name.replace("/", "."), f"{directory}/"
+    if not is_telling_directory(directory):
+        assert secret_rule(directory + name) == secret_rule("a/" + name)
+        if is_about_name(name):
+            assert secret_rule(directory + name) is None

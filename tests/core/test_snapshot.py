@@ -41,7 +41,7 @@ def change_of(before: Mapping[str, str], after: Mapping[str, str]) -> Change:
             reading_of(path, text) for path, text in after.items() if before.get(path) != text
         ),
         gone=frozenset(before.keys() - after.keys()),
-        configs={path: text for path, text in after.items() if is_config(path)},
+        configs={p: t for p, t in after.items() if is_config(p) and before.get(p) != t},
     )
 
 

@@ -18,7 +18,11 @@ from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.paths import FIXTURES
 
-ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
+
+def environment() -> dict[str, str]:
+    """What a command needs, and nothing of the machine it runs on."""
+    kept = {name: os.environ[name] for name in ("PATH", "CONTEXTPACKD_CACHE_DIR")}
+    return kept | {"HOME": "/dev/null", "LC_ALL": "C.UTF-8"}
 
 
 def run(
@@ -31,7 +35,7 @@ def run(
         text=True,
         encoding="utf-8",
         cwd=cwd,
-        env=ENVIRONMENT | (env or {}),
+        env=environment() | (env or {}),
         check=False,
     )
 
@@ -124,7 +128,7 @@ BAD = [
     (["--pin", ".env"], ".env is secret"),
     (["--detail", "README.md=short"], "--detail knows whole and outline"),
     (["--detail", "README.md"], "--detail must be PATH=whole"),
-    (["--output", "/nonexistent/out.md"], "cannot write /nonexistent/out.md"),
+    (["--output", "/dev/null/out.md"], "cannot write /dev/null/out.md"),
     (["--output", "."], "is a directory"),
 ]
 
@@ -245,7 +249,7 @@ def test_over_ssh_the_terminal_gets_the_bundle(shop: Path) -> None:
         ],
         stdin=terminal,
         capture_output=True,
-        env=ENVIRONMENT | {"SSH_TTY": "/dev/pts/0"},
+        env=environment() | {"SSH_TTY": "/dev/pts/0"},
         check=False,
     )
     reader.join(10)
@@ -378,7 +382,7 @@ def test_a_query_of_any_bytes_is_answered(shop: Path) -> None:
             "json",
         ],
         capture_output=True,
-        env=ENVIRONMENT,
+        env=environment(),
         check=False,
     )
     assert (0, b"") == (done.returncode, done.stderr)
@@ -399,7 +403,7 @@ def test_closed_and_full_streams_lose_only_what_went_there(
 ) -> None:
     shell = f"{sys.executable} -m contextpackd pack checkout --root {shop} {redirection}"
     done = subprocess.run(
-        ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+        ["bash", "-c", shell], capture_output=True, env=environment(), check=False
     )
     assert done.returncode == code
     assert b"Traceback" not in done.stderr
@@ -410,7 +414,7 @@ def test_a_closed_input_is_wrong_usage(shop: Path) -> None:
     for command in (f"pack - --root {shop}", "batch", "pack-chunks --budget 5"):
         shell = f"{sys.executable} -m contextpackd {command} <&-"
         done = subprocess.run(
-            ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+            ["bash", "-c", shell], capture_output=True, env=environment(), check=False
         )
         assert (2, b"") == (done.returncode, done.stdout)
         assert b"standard input is closed" in done.stderr
@@ -423,7 +427,7 @@ def on_a_terminal(shop: Path, columns: int, *arguments: str) -> str:
         ["script", "-qec", f"stty cols {columns}; {command}", "/dev/null"],
         capture_output=True,
         stdin=subprocess.DEVNULL,
-        env=ENVIRONMENT | {"TERM": "xterm"},
+        env=environment() | {"TERM": "xterm"},
         check=False,
     )
     return done.stdout.decode()
@@ -478,7 +482,7 @@ def test_batch_sees_a_write_made_before_the_question(shop: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env=ENVIRONMENT,
+        env=environment(),
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -529,7 +533,7 @@ def test_an_interrupt_leaves_no_file(shop: Path, tmp_path: Path) -> None:
         ],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
+        env=environment() | {"PYTHONUNBUFFERED": "1"},
         text=True,
     ) as process:
         # The command waits for its query: it has started, and nothing is written yet.
@@ -554,7 +558,7 @@ def wait_until_reading(pid: int) -> None:
 def test_a_reader_that_leaves_early_is_no_error(shop: Path) -> None:
     shell = f"{sys.executable} -m contextpackd files --root {shop} --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", shell], capture_output=True, env=ENVIRONMENT, check=False
+        ["bash", "-c", shell], capture_output=True, env=environment(), check=False
     )
     assert b"Traceback" not in done.stderr
 
@@ -582,7 +586,7 @@ def test_nothing_reaches_the_network(shop: Path) -> None:
             "gpt-4",
         ],
         capture_output=True,
-        env=ENVIRONMENT,
+        env=environment(),
         check=False,
     )
     assert (0, b"") == (done.returncode, done.stderr)

@@ -12,6 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from contextpack.graph import unresolved
 from contextpack.model import Import, ImportKind, Symbol
 from contextpack.rank import rank
 from contextpackd.options import request_of
@@ -111,9 +112,9 @@ def _symbol(symbol: Symbol) -> str:
 def _graph(files: dict[str, str]) -> str:
     made = snapshot_of(files).graph
     rows = [
-        f"{path} -> {target}" for path, targets in made.imports.items() for target in targets
+        f"{path} -> {target}" for path in sorted(made.imports) for target in made.imports[path]
     ]
-    for path, failed in made.unresolved.items():
+    for path, failed in unresolved(made).items():
         rows += [
             f"{path} -x {'.' * u.found.level}{u.found.specifier}: {u.external}" for u in failed
         ]

@@ -97,7 +97,7 @@ def texts(
     listing = discover(root, options)
     skipped, found = entries(listing), {}
     for candidate in listing.candidates:
-        text = read(root, candidate, options.max_file_bytes)
+        text = read(root, candidate.path, options.max_file_bytes)
         if isinstance(text, Text):
             reason = content_reason(candidate.path, text.text)
             if reason is None:

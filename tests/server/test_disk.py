@@ -112,7 +112,7 @@ def test_nothing_outside_the_root_is_listed_or_read(root: Path, tmp_path: Path) 
     assert paths(listing) == ["src/index.ts"]
     assert set(reasons(listing).values()) == {("symlink", "a link out of the root")}
     for path in ("src/db.config.ts", "ext/k.py", "abs.ts", "hop1", "../secrets/config.ts"):
-        assert isinstance(read(root, candidate(path), MAX_FILE_BYTES), Skip)
+        assert isinstance(read(root, path, MAX_FILE_BYTES), Skip)
 
 
 @pytest.mark.parametrize("replaced", ["sub/a.py", "sub"])
@@ -125,7 +125,7 @@ def test_a_file_replaced_by_a_link_before_it_is_read_is_not_read(
     gone = root / replaced
     gone.unlink() if gone.is_file() else shutil.rmtree(gone)
     gone.symlink_to(tmp_path / "outside" / replaced)
-    assert read(root, found, MAX_FILE_BYTES) == Skip(
+    assert read(root, found.path, MAX_FILE_BYTES) == Skip(
         "sub/a.py", Reason.SYMLINK, "became a link"
     )
 
@@ -150,7 +150,7 @@ def test_fifos_and_sockets_are_never_opened(
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("s.py")
         listing = discover(root, EVERYTHING)
-        assert read(root, candidate("s.py"), 1) == Skip("s.py", Reason.SPECIAL, "a socket")
+        assert read(root, "s.py", 1) == Skip("s.py", Reason.SPECIAL, "a socket")
     assert paths(listing) == ["a.py"]
     assert reasons(listing) == {
         ".contextpackignore": ("special", "a FIFO"),
@@ -158,7 +158,7 @@ def test_fifos_and_sockets_are_never_opened(
         "pipe.py": ("special", "a FIFO"),
         "s.py": ("special", "a socket"),
     }
-    assert read(root, candidate("pipe.py"), 1) == Skip("pipe.py", Reason.SPECIAL, "a FIFO")
+    assert read(root, "pipe.py", 1) == Skip("pipe.py", Reason.SPECIAL, "a FIFO")
 
 
 def test_the_size_limit_is_the_last_size_that_passes(root: Path) -> None:
@@ -173,14 +173,18 @@ def test_a_file_that_grew_or_went_since_is_left_out(root: Path) -> None:
     grown, gone = discover(root, EVERYTHING).candidates
     write(root, {"a.py": "x" * 11})
     (root / "b.py").unlink()
-    assert read(root, grown, 10) == Skip("a.py", Reason.TOO_LARGE, "11 bytes, more than 10")
-    assert read(root, gone, 10) == Skip("b.py", Reason.UNREADABLE, "no such file or directory")
+    assert read(root, grown.path, 10) == Skip(
+        "a.py", Reason.TOO_LARGE, "11 bytes, more than 10"
+    )
+    assert read(root, gone.path, 10) == Skip(
+        "b.py", Reason.UNREADABLE, "no such file or directory"
+    )
 
 
 def test_a_text_comes_with_its_digest_and_its_line_endings(root: Path) -> None:
     write(root, {"a.py": b"a\r\nb\rc\n"})
     (found,) = discover(root, EVERYTHING).candidates
-    text = read(root, found, MAX_FILE_BYTES)
+    text = read(root, found.path, MAX_FILE_BYTES)
     assert isinstance(text, Text)
     assert (text.text, text.encoding, text.is_lossy) == ("a\r\nb\rc\n", "utf-8", False)
     assert found.size_bytes == 7

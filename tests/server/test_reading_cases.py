@@ -95,8 +95,10 @@ def test_b16_lock_files_and_compiled_protocols_are_generated(tmp_path: Path) -> 
     found, skipped, _ = texts(built(CASES["b16"], tmp_path))
     assert {path: str(skip.reason) for path, skip in skipped.items()} == {
         "api_pb2.py": "generated",
+        "gen/client.ts": "generated",
         "package-lock.json": "generated",
     }
+    assert skipped["gen/client.ts"].rule == ".gitattributes:1: gen/*.ts"
     assert "src/login.py" in found
 
 

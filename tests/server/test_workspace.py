@@ -1,6 +1,7 @@
 """A workspace reads what changed, and nothing else."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from contextpack.model import Skip
 from contextpack.request import Request
 from contextpackd.disk import Discovery
 from contextpackd.errors import Superseded
-from contextpackd.grammars import grammars
 from contextpackd.queries import answer
-from contextpackd.workspace import Workspace
+from contextpackd.store import Store
+from contextpackd.workspace import Engine, Workspace, engine
 from harness.trees import write
 
 ALL = Discovery((), (), 1 << 20)
@@ -25,34 +26,43 @@ def age(root: Path) -> None:
 
 
 @pytest.fixture
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    made = engine(Store.opened(tmp_path_factory.mktemp("store")), n_workers=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def root(tmp_path: Path) -> Path:
     write(tmp_path, {f"m{i}.py": f"def part_{i}(): return {i}\n" for i in range(5)})
     age(tmp_path)
     return tmp_path
 
 
-def test_a_second_scan_reads_nothing_and_keeps_the_snapshot(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_second_scan_reads_nothing_and_keeps_the_snapshot(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
     first = workspace.scan(ALL)
     second = workspace.scan(ALL)
-    assert (5, 0) == (first.n_read, second.n_read)
+    assert (5, 0) == (first.effort.n_read, second.effort.n_read)
     assert first.snapshot is second.snapshot
 
 
-def test_one_edit_costs_one_read_and_leaves_other_facts_alone(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_one_edit_costs_one_read_and_leaves_other_facts_alone(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared)
     before = workspace.scan(ALL).snapshot
     write(root, {"m3.py": "def other(): return 33\n"})
     scan = workspace.scan(ALL)
-    assert scan.n_read == 1
+    assert scan.effort.n_read == 1
     kept = [
         path for path, source in scan.snapshot.sources.items() if source is before.sources[path]
     ]
-    assert ["m0.py", "m1.py", "m2.py", "m4.py"] == kept
+    assert ["m0.py", "m1.py", "m2.py", "m4.py"] == sorted(kept)
 
 
-def test_a_young_file_is_read_again(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_young_file_is_read_again(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
     write(root, {"m0.py": "def one(): ...\n"})
     workspace.scan(ALL)
     stat = (root / "m0.py").stat()
@@ -62,30 +72,34 @@ def test_a_young_file_is_read_again(root: Path) -> None:
     assert [s.name for s in scan.snapshot.facts("m0.py").symbols] == ["two"]
 
 
-def test_a_moved_file_keeps_its_facts(root: Path) -> None:
-    workspace = Workspace(root, grammars())
-    before = workspace.scan(ALL).snapshot.sources["m0.py"].outline
+def test_a_moved_file_keeps_its_facts(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
+    before = workspace.scan(ALL).snapshot.sources["m0.py"]
     (root / "m0.py").rename(root / "moved.py")
-    assert workspace.scan(ALL).snapshot.sources["moved.py"].outline is before
+    scan = workspace.scan(ALL)
+    assert scan.snapshot.sources["moved.py"].says_the_same(before)
+    assert (scan.effort.n_read, scan.effort.n_stored, scan.effort.n_made) == (1, 1, 0)
 
 
-def test_globs_of_one_request_do_not_forget_the_files_of_another(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_globs_of_one_request_do_not_forget_the_files_of_another(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared)
     workspace.scan(ALL)
     workspace.scan(Discovery(("m1.py",), (), 1 << 20))
-    assert workspace.scan(ALL).n_read == 0
+    assert workspace.scan(ALL).effort.n_read == 0
 
 
-def test_a_smaller_limit_leaves_large_files_out(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_smaller_limit_leaves_large_files_out(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
     workspace.scan(ALL)
     scan = workspace.scan(Discovery((), (), 5))
     assert {"too-large"} == {skip.reason.value for skip in scan.snapshot.skipped}
     assert len(workspace.scan(ALL).snapshot.sources) == 5
 
 
-def test_a_time_set_back_does_not_hide_an_edit(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_time_set_back_does_not_hide_an_edit(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
     workspace.scan(ALL)
     write(root, {"m0.py": "def tart_0(): return 0\n"})  # The same size, in the same inode,
     os.utime(root / "m0.py", (OLD, OLD))  # and the same time.
@@ -93,8 +107,10 @@ def test_a_time_set_back_does_not_hide_an_edit(root: Path) -> None:
     assert [s.name for s in scan.snapshot.facts("m0.py").symbols] == ["tart_0"]
 
 
-def test_a_file_that_never_holds_still_does_not_hold_an_answer_up(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_file_that_never_holds_still_does_not_hold_an_answer_up(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared)
     n_writes = 0
 
     def log(done: int, total: int) -> None:
@@ -108,8 +124,10 @@ def test_a_file_that_never_holds_still_does_not_hold_an_answer_up(root: Path) ->
     assert "# part_0 1\n" in pack.text
 
 
-def test_a_file_that_changes_between_plan_and_reading_is_planned_again(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_file_that_changes_between_plan_and_reading_is_planned_again(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared)
     n_races = 1
 
     def race(done: int, total: int) -> None:
@@ -123,8 +141,8 @@ def test_a_file_that_changes_between_plan_and_reading_is_planned_again(root: Pat
     assert "race 0" in pack.text
 
 
-def test_a_workspace_that_never_holds_still_is_an_error(root: Path) -> None:
-    workspace = Workspace(root, grammars())
+def test_a_workspace_that_never_holds_still_is_an_error(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
     n_scans = 0
 
     def replace_all(done: int, total: int) -> None:
@@ -139,9 +157,9 @@ def test_a_workspace_that_never_holds_still_is_an_error(root: Path) -> None:
         answer(workspace, Request(query="part"), replace_all)
 
 
-def test_a_file_that_cannot_be_read_costs_that_file(root: Path) -> None:
+def test_a_file_that_cannot_be_read_costs_that_file(shared: Engine, root: Path) -> None:
     write(root, {"bad.py": b"A = 1\0\n"})
-    scan = Workspace(root, grammars()).scan(ALL)
+    scan = Workspace(root, shared).scan(ALL)
     assert [Skip("bad.py", scan.snapshot.skipped[0].reason)] == [
         Skip(s.path, s.reason) for s in scan.snapshot.skipped
     ]

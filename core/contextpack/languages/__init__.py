@@ -188,7 +188,8 @@ def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outlin
         return Outline(imports=(), symbols=(), chunks=plain.chunks(text), problems=problems)
     for name, imports in _IMPORTS:
         if name == language:
-            return tree.outline(text, grammar, imports)
+            effort = ruby.EFFORT if language == "ruby" else tree.COMMON_EFFORT
+            return tree.outline(text, grammar, imports, effort=effort)
     match language:
         case "python":
             return tree.outline_by(text, grammar, python.read)
@@ -198,5 +199,5 @@ def outline(text: str, language: str, grammars: Mapping[str, Grammar]) -> Outlin
             return tree.outline(text, grammar, generic.imports, julia.definitions)
         case _:
             return tree.outline(
-                text, grammar, generic.imports, generic.definitions, generic.BYTES_PER_STEP
+                text, grammar, generic.imports, generic.definitions, generic.EFFORT
             )

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from contextpack.languages.tree import (
+    READ_BYTES,
     Definition,
+    Effort,
     Matches,
     definition_of,
     last_line,
@@ -47,8 +49,9 @@ FURTHER: tuple[tuple[str, str], ...] = (
     ("sql", "sql"),
 )
 
-# Real sources take up to 0.041 steps a byte in these grammars (Haskell; Common Lisp 0.034).
-BYTES_PER_STEP = 20
+# Real sources take up to 0.041 steps a byte in these grammars (Haskell; Common Lisp 0.034), and
+# Haskell's scanner makes the parser read again at nearly every byte.
+EFFORT = Effort(bytes_per_step=20, reads_per_block=READ_BYTES)
 
 _SUBJECTS = (
     ("function", "function|func|fun|subroutine|procedure|predicate|classlessPredicate|value"),

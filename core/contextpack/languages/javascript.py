@@ -24,7 +24,6 @@ from contextpack.languages.tree import (
     outline_by,
 )
 from contextpack.model import Import, ImportKind
-from contextpack.text import Lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,6 +32,9 @@ QUERY = ""  # Queries walk every node of the tree, which costs a quarter of the 
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
 _CLASSES = frozenset({"class", "class_expression"})
+_BODIED = _FUNCTIONS | {
+    "function_declaration", "generator_function_declaration", "method_definition",
+}  # fmt: skip
 _KINDS = (
     ("function_declaration", "function"),
     ("generator_function_declaration", "function"),
@@ -96,8 +98,10 @@ _PRUNED = _EXPRESSIONS | _DECLARATIONS | frozenset(
 )  # fmt: skip
 _DEFINING = _FIELDS | set(_KIND_OF) | {"variable_declarator", "assignment_expression", "pair"}
 _NAMESPACES = frozenset({"internal_module", "module"})
-_MARKS = re.compile(b"class"), re.compile(b"namespace"), re.compile(rb"function[ *]+[\w$]")
-_ANONYMOUS = re.compile(b"=>"), re.compile(rb"function\s*\(")
+# A function's name, where it has one, and a list of parameters, where it has none.
+_MARKS = re.compile(b"class"), re.compile(b"namespace")
+_FUNCTION = re.compile(rb"function(?:[ *]+([\w$])|\s*\()")
+_ARROW = re.compile(b"=>")
 _METHOD = re.compile(rb"\) \{")
 # What ends like the head of a method and is none, by how its line begins.
 _NO_METHOD = (
@@ -114,8 +118,8 @@ _TYPE_ONLY = re.compile(
 _ALL_TYPES = re.compile(
     rb"(?:import|export)\s*+\{\s*+type\s[^,{}]++(?:,\s*+type\s[^,{}]++)*+,?\s*+\}"
 )
-# One of these is in every such call. Looking for them is cheaper than for the whole.
-_MOCK_PARTS = (b"ock(", b"ock (", b"ock<", b"Actual", b"ockModule", b"FromModule")
+# One of these is in every such call. Looking for what begins with letters is cheaper.
+_MOCKERS = re.compile(rb"vi(?:test)?\s*\."), re.compile(rb"jest\s*\.")
 _CLAUSE = rb"[^'\"`();=]{0,2000}?\bfrom"
 _MODULE = rb"\s*+(['\"])([^'\"\n]+)\1"
 _STRANDED = (
@@ -161,6 +165,7 @@ def read(root: "Node", source: bytes) -> Reading:
 
 def _statements(root: "Node", source: bytes) -> Reading:
     marks = _marks(source)
+    is_broken = root.has_error
     imports: list[Import] = []
     definitions: list[Definition] = []
     # A node, the outermost wrapper that belongs to it, the line its decorators begin in or 0,
@@ -177,7 +182,9 @@ def _statements(root: "Node", source: bytes) -> Reading:
                 continue
         elif kind in _DEFINING:
             _define(definitions, kind, node, wrapper or node, decorated, is_top=is_top)
-        children = node.named_children
+        body = node.child_by_field_name("body") if kind in _BODIED and not is_broken else None
+        # Nothing else in a function is visited, and most of its nodes are never made.
+        children = node.named_children if body is None else [body]
         outer = None
         if kind in _WRAPPERS:
             outer = None if kind in _DECLARATIONS and len(children) > 1 else wrapper or node
@@ -209,11 +216,13 @@ def _marks(source: bytes) -> list[int]:
     A function without a name of its own makes one when its line gives it one.
     """
     result = [found.start() for mark in _MARKS for found in mark.finditer(source)]
-    for mark in _ANONYMOUS:
-        for found in mark.finditer(source):
-            line = _line_before(source, found.start())
-            if b"=" in line or b":" in line or line.startswith(b")"):
-                result.append(found.start())
+    anonymous = [found.start() for found in _ARROW.finditer(source)]
+    for found in _FUNCTION.finditer(source):
+        (anonymous if found[1] is None else result).append(found.start())
+    for at in anonymous:
+        line = _line_before(source, at)
+        if b"=" in line or b":" in line or line.startswith(b")"):
+            result.append(at)
     methods = (found.start() for found in _METHOD.finditer(source))
     result += [at for at in methods if not _line_before(source, at).startswith(_NO_METHOD)]
     result.sort()
@@ -263,22 +272,24 @@ def _define(
     text = node_text(name).strip("'\"`#") if kind and name is not None else ""
     if text:
         start = decorated or first_line(whole)
-        lines = Lines(start, max(start, last_line(whole)))
-        definitions.append(Definition(text, kind, lines, _signature_end(kind, node)))
+        end = _signature_end(kind, node)
+        definitions.append((text, kind, start, last_line(whole), end, 0))
 
 
 def _signature_end(kind: str, node: "Node") -> int:
     """The last line of what stands before a definition's body or its value."""
-    value = node.child_by_field_name("value") or node.child_by_field_name("right")
     holder = node
     body = node.child_by_field_name("body")
-    if body is None and value is not None:
+    if body is None:
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if value is None:
+            return last_line(node)
         holder, body = value, value.child_by_field_name("body")
         if body is None:
             return first_line(value) if kind in ("variable", "type") else last_line(node)
-    if body is None:
-        return last_line(node)
     end = first_line(holder)
+    if end == first_line(body):
+        return end
     for child in holder.children:
         if child.start_byte >= body.start_byte:
             break
@@ -299,14 +310,14 @@ def _statement(node: "Node") -> Import | None:
             return None
         kind = ImportKind.REQUIRE
     text = node.text or b""
-    if _TYPE_ONLY.match(text) or _ALL_TYPES.match(text):
+    if b"type" in text and (_TYPE_ONLY.match(text) or _ALL_TYPES.match(text)):
         kind = ImportKind.TYPE
     return Import(node_text(source)[1:-1], first_line(node), kind=kind)
 
 
 def _calls(root: "Node", source: bytes) -> list[Import]:
     words = [_IMPORT, _REQUIRE]
-    if any(part in source for part in _MOCK_PARTS):
+    if any(word.search(source) for word in _MOCKERS):
         words.append(_MOCK)
     hits = {match.start(): match for word in words for match in word.finditer(source)}
     starts = sorted(hits)

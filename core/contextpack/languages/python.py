@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from contextpack.languages.tree import Definition, first_line, last_line
 from contextpack.model import Import, ImportKind
-from contextpack.text import Lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -40,6 +39,9 @@ _BLOCKS = frozenset({
 })  # fmt: skip
 _PROSE = frozenset({"comment", "string", "string_content", "string_end", "string_start"})
 _DEFINITIONS = frozenset({"class_definition", "function_definition"})
+_READ = _BLOCKS | _DEFINITIONS | {
+    "decorated_definition", "import_from_statement", "import_statement", "type_alias_statement",
+}  # fmt: skip
 
 # Confirming one costs the depth of the tree: more of them in one text are data or an attack.
 MAX_CONFIRMED = 500
@@ -63,14 +65,18 @@ def read(root: "Node", source: bytes) -> tuple[list[Import], list[Definition]]:
             in_block, in_else = _branches(node, kind)
         for whole in node.named_children:
             child, inside = whole, kind
-            if whole.type == "decorated_definition":
+            written = whole.type
+            if written not in _READ and not (is_broken and whole.has_error):
+                continue
+            if written == "decorated_definition":
                 child = whole.child_by_field_name("definition") or whole
-            written = child.type
+                written = child.type
+            start, end = child.start_byte, child.end_byte
             if written in _DEFINITIONS:
                 body = child.child_by_field_name("body")
-                definitions.extend(_definition(child, whole, body))
+                definitions.extend(_definition(child, whole, body, source))
                 if body is not None and not is_broken:
-                    child = body
+                    child, start = body, body.start_byte
             elif written == "import_statement":
                 imports.extend(_imports(child, kind))
             elif written == "import_from_statement":
@@ -81,10 +87,8 @@ def read(root: "Node", source: bytes) -> tuple[list[Import], list[Definition]]:
                 inside = in_block
             elif written == "else_clause":
                 inside = in_else
-            elif written not in _BLOCKS and not (is_broken and child.has_error):
-                continue
-            at = bisect_left(keywords, child.start_byte)
-            if at < len(keywords) and keywords[at] < child.end_byte:
+            at = bisect_left(keywords, start)
+            if at < len(keywords) and keywords[at] < end:
                 stack.append((child, inside))
     if is_broken:
         imports = _with_lost(imports, root, source)
@@ -153,20 +157,41 @@ def _variables(root: "Node") -> list[Definition]:
             if assignment.type != "assignment" or left is None or left.type != "identifier":
                 continue
             start, end = first_line(statement), last_line(statement)
-            result.append(Definition(_text(left), "variable", Lines(start, end), end))
+            result.append((_text(left), "variable", start, end, end, 0))
     return result
 
 
-def _definition(node: "Node", whole: "Node", body: "Node | None") -> list[Definition]:
+def _definition(
+    node: "Node", whole: "Node", body: "Node | None", source: bytes
+) -> list[Definition]:
     """The function or class that a node is; none when broken code left it without a name."""
     name = node.child_by_field_name("name")
     if name is None:
         return []
     kind = "class" if node.type == "class_definition" else "function"
-    end = last_line(node)
-    before = body.prev_sibling if body is not None else None
-    signature_end = end if body is None else last_line(before or node)
-    return [Definition(_text(name), kind, Lines(first_line(whole), end), signature_end)]
+    start = node.start_point[0] + 1
+    row, column = node.end_point
+    end = row + 1 if column > 0 or row < start else row
+    return [
+        (
+            source[name.start_byte : name.end_byte].decode("utf-8", "replace"),
+            kind,
+            start if whole is node else first_line(whole),
+            end,
+            end if body is None else _signature_end(start, body, source),
+            0,
+        )
+    ]
+
+
+def _signature_end(start: int, body: "Node", source: bytes) -> int:
+    """The last line of what stands before the body of a definition that starts in a line."""
+    row, column = body.start_point
+    at = body.start_byte
+    if row == start and source[at - column : at].isspace():
+        return start  # The rule: a line, and the body on those that follow. Siblings cost more.
+    before = body.prev_sibling
+    return last_line(before) if before is not None else start
 
 
 def _alias(node: "Node") -> list[Definition]:
@@ -176,7 +201,7 @@ def _alias(node: "Node") -> list[Definition]:
     if name is None:
         return []
     end = last_line(node)
-    return [Definition(_text(name), "type", Lines(first_line(node), end), end)]
+    return [(_text(name), "type", first_line(node), end, end, 0)]
 
 
 def _with_lost(imports: list[Import], root: "Node", source: bytes) -> list[Import]:

@@ -6,9 +6,10 @@ read of broken text is left out and said in `problems`.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import itemgetter
 
-from tree_sitter import Language, Node, Parser, Query, QueryCursor
+from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
 
 from contextpack.languages.plain import MAX_LINES, MIN_LINES, TARGET_LINES, chunks, windows
 from contextpack.model import Import, Symbol
@@ -28,15 +29,14 @@ _WITH_METHODS = frozenset(
     {"class", "enum", "impl", "interface", "record", "struct", "trait", "union"}
 )
 
-# The parser reports every hundred operations or so. Real sources take 0.007 to 0.013 steps a
-# byte; what takes more is ambiguous without end (`f<T, f<T, ...`) and costs ever more a step.
-BYTES_PER_STEP = 40
+# The parser reports every hundred operations or so; a step more is ambiguous without end
+# (`f<T, f<T, ...`), and costs ever more.
 BASE_STEPS = 300
 MAX_STEPS = 10_000
-# Small, because Haskell's scanner makes the parser read again at nearly every byte.
 READ_BYTES = 1 << 12
-# Smaller texts cost some seconds at the worst, and are nearly all; parsing them twice would not pay.
-PROBED_BYTES = 1 << 16
+BASE_READS = 2_000
+# Smaller texts cost under a second at the worst.
+PROBED_BYTES = 1 << 12
 MAX_ERROR_CHILDREN = 5_000
 
 # Deeper nesting is cut into windows by lines: the text is data, not code that somebody reads.
@@ -58,25 +58,39 @@ _BODY_FIELDS = ("body", "accessors", "block")
 _OPENED_WITHIN = frozenset({"struct_type", "interface_type"})
 _BODIES = _OPENED_WITHIN | {"preproc_arg"}
 
+_BY_FIRST_LINE, _BY_PLACE = itemgetter(2), itemgetter(5)
+
 Matches = list[tuple[int, dict[str, list[Node]]]]
 
 
+Definition = tuple[str, str, int, int, int, int]
+"""A definition as it is found: name, kind, first and last line, where its signature ends, place.
+
+The lines are those with its decorators and its `export`; a last line of `OPEN_ENDED` means that
+it reaches to the next such definition, or to the end of the text. A `variable` counts only
+outside of other definitions. The signature ends with the last line of what stands before the
+body. The place is where the name stands: of definitions on the same lines, the first holds the
+others. A tuple, because a text has thousands of them for a moment.
+"""
+
+OPEN_ENDED = 0
+
+
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """A definition as it is found, before the definitions around it are known."""
+class Effort:
+    """What a parse may take in relation to the text's size: more is ambiguous or broken."""
 
-    name: str
-    kind: str
-    """A `variable` counts only outside of other definitions."""
-    lines: Lines
-    """With its decorators and its `export`."""
-    signature_end: int
-    """The last line of what stands before its body."""
-    is_open_ended: bool = False
-    """It reaches to the next such definition, or to the end of the text."""
-    place: int = 0
-    """Where its name stands: of definitions on the same lines, the first holds the others."""
+    bytes_per_step: int
+    reads_per_block: int
+    """How often the parser may read a block of `READ_BYTES`.
 
+    It does so a few times, unless a scanner looks for the end of a string or a comment from each
+    of many errors: then it reads the rest of the text each time.
+    """
+
+
+# Real sources take up to 0.020 steps a byte (C; Ruby alone up to 0.027) and 5 reads a block.
+COMMON_EFFORT = Effort(bytes_per_step=40, reads_per_block=40)
 
 Reading = tuple[list[Import], list[Definition]]
 """What a language's reader finds in a tree, in any order."""
@@ -107,7 +121,7 @@ def outline(
     grammar: Grammar,
     imports: Callable[[Matches], list[Import]],
     definitions: Callable[[Matches], Iterable[Definition]] | None = None,
-    bytes_per_step: int = BYTES_PER_STEP,
+    effort: Effort = COMMON_EFFORT,
 ) -> Outline:
     """The outline of a text by the grammar's query; `imports` reads its import statements.
 
@@ -118,25 +132,27 @@ def outline(
         matches = QueryCursor(grammar.query).matches(root)
         return imports(matches), list((definitions or _captured)(matches))
 
-    return outline_by(text, grammar, read, bytes_per_step)
+    return outline_by(text, grammar, read, effort)
 
 
 def outline_by(
     text: str,
     grammar: Grammar,
     read: Callable[[Node, bytes], Reading],
-    bytes_per_step: int = BYTES_PER_STEP,
+    effort: Effort = COMMON_EFFORT,
 ) -> Outline:
     """The outline of a text; `read` finds imports and definitions in its tree and source."""
-    source = _LONE_CR.sub("\n", text).encode("utf-8", "replace")
+    bare = _LONE_CR.sub("\n", text) if "\r" in text else text
+    source = bare.encode("utf-8", "replace")
     n_lines = source.count(b"\n") + (not source.endswith(b"\n"))
     if not source:
         return Outline((), (), (), ())
-    root = _parsed(source, grammar.language, bytes_per_step)
+    root = _parsed(source, grammar.language, effort)
     if root is None:
         return Outline((), (), chunks(text), ("too much work to parse",))
     imports, definitions = read(root, source)
-    spans = _joined(list(_units(root, Lines(1, n_lines), 0)))
+    units = _joined_units(_units(root, 1, n_lines, 0, {}))
+    spans = tuple(Lines(start, end) for start, end, _ in units)
     return Outline(
         imports=tuple(sorted(imports, key=lambda found: found.line)),
         symbols=_symbols(definitions, n_lines),
@@ -145,34 +161,40 @@ def outline_by(
     )
 
 
-def _parsed(source: bytes, language: Language, bytes_per_step: int) -> Node | None:
+def _parsed(source: bytes, language: Language, effort: Effort) -> Node | None:
     """The root of a text's tree, or None when that would take too long."""
-    if len(source) > PROBED_BYTES and not _is_bounded(source, language, bytes_per_step):
-        return None
-    # Not the probe's tree: the library keeps the text of nodes only when it is given all bytes.
-    root = Parser(language).parse(source).root_node
+    if len(source) <= PROBED_BYTES:
+        root = Parser(language).parse(source).root_node
+    else:
+        probed = _probed(source, language, effort)
+        if probed is None:
+            return None
+        # The library keeps the text of nodes only when it is given all bytes. To parse them
+        # again takes next to nothing where nothing changed.
+        root = Parser(language).parse(source, probed).root_node
     # The query is quadratic in the children of a root that is one error.
     return None if root.type == "ERROR" and root.child_count > MAX_ERROR_CHILDREN else root
 
 
-def _is_bounded(source: bytes, language: Language, bytes_per_step: int) -> bool:
-    """Whether a parse ends within a number of steps that real sources of this size stay below."""
-    most = min(BASE_STEPS + len(source) // bytes_per_step, MAX_STEPS)
-    steps = 0
+def _probed(source: bytes, language: Language, effort: Effort) -> Tree | None:
+    """The tree of a text, or None when that takes more than real sources of its size do."""
+    steps = min(BASE_STEPS + len(source) // effort.bytes_per_step, MAX_STEPS)
+    reads = BASE_READS + effort.reads_per_block * (len(source) // READ_BYTES)
 
     def is_over(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001  # the library's signature
         nonlocal steps
-        steps += 1
-        return steps > most
+        steps -= 1
+        return steps < 0 or reads < 0
 
     def read(start: int, _point: object) -> bytes:
+        nonlocal reads
+        reads -= 1
         return source[start : start + READ_BYTES]
 
     try:
-        Parser(language).parse(read, progress_callback=is_over)
+        return Parser(language).parse(read, progress_callback=is_over)
     except ValueError:  # What the library raises when the callback ends the parse.
-        return False
-    return True
+        return None
 
 
 def node_text(node: Node) -> str:
@@ -197,14 +219,12 @@ def definition_of(
     """The definition that a node spans, with its decorators; `owner` stands before its name."""
     whole = _decorated(node)
     written = node_text(name).strip("'\"`#:")
-    return Definition(
-        name=f"{node_text(owner)}.{written}" if owner is not None else written,
-        kind=kind,
-        lines=Lines(first_line(whole), max(first_line(whole), last_line(whole))),
-        signature_end=signature_end,
-        is_open_ended=node.type in _OPEN_ENDED and node.child_by_field_name("body") is None,
-        place=name.start_byte,
-    )
+    if owner is not None:
+        written = f"{node_text(owner)}.{written}"
+    end = last_line(whole)
+    if node.type in _OPEN_ENDED and node.child_by_field_name("body") is None:
+        end = OPEN_ENDED
+    return written, kind, first_line(whole), end, signature_end, name.start_byte
 
 
 def _captured(matches: Matches) -> Iterator[Definition]:
@@ -220,48 +240,49 @@ def _captured(matches: Matches) -> Iterator[Definition]:
 
 
 def _symbols(definitions: list[Definition], n_lines: int) -> tuple[Symbol, ...]:
-    found: dict[tuple[int, int, str], tuple[str, int, int]] = {}
-    for definition in sorted(_closed(definitions, n_lines), key=lambda one: one.place):
-        lines = definition.lines
-        key = (lines.start, min(lines.end, n_lines), definition.name)
-        if key not in found or found[key][0] == "variable":  # A function in one is a function.
-            signature_end = min(definition.signature_end, n_lines)
-            found[key] = (definition.kind, signature_end, definition.place)
-    symbols: list[Symbol] = []
-    open_symbols: list[Symbol] = []
-    for (start, end, name), (written, signature_end, _) in sorted(
-        found.items(), key=lambda item: (item[0][0], -item[0][1], item[1][2], item[0][2])
+    """The definitions as symbols, nested by their lines and sorted by them."""
+    found: dict[tuple[int, int, str], tuple[int, str, int]] = {}
+    for name, kind, start, last, signature, place in sorted(
+        _closed(definitions, n_lines), key=_BY_PLACE
     ):
-        while open_symbols and open_symbols[-1].lines.end < end:
-            open_symbols.pop()
-        if written == "variable" and open_symbols:
+        key = (start, -max(start, min(last, n_lines)), name)
+        if key not in found or found[key][1] == "variable":  # A function in one is a function.
+            found[key] = (place, kind, min(signature, n_lines))
+    symbols: list[Symbol] = []
+    # Those that the next one may stand in: their last lines and kinds.
+    around: list[tuple[int, str]] = []
+    for start, minus_end, _, name in sorted(
+        [(start, end, found[start, end, name][0], name) for start, end, name in found]
+    ):
+        _, kind, signature = found[start, minus_end, name]
+        end = -minus_end
+        while around and around[-1][0] < end:
+            around.pop()
+        if around and kind == "variable":
             continue
-        is_member = bool(open_symbols) and open_symbols[-1].kind in _WITH_METHODS
-        kind = "method" if written == "function" and is_member else written
-        symbol = Symbol(
-            name=name,
-            kind=kind,
-            lines=Lines(start, end),
-            signature=Lines(start, max(start, min(signature_end, end))),
-            depth=len(open_symbols),
-        )
-        symbols.append(symbol)
-        open_symbols.append(symbol)
+        if kind == "function" and around and around[-1][1] in _WITH_METHODS:
+            kind = "method"
+        lines = Lines(start, end)
+        signature_end = max(start, min(signature, end))
+        signature_lines = lines if signature_end == end else Lines(start, signature_end)
+        symbols.append(Symbol(name, kind, lines, signature_lines, len(around)))
+        around.append((end, kind))
     return tuple(symbols)
 
 
-def _closed(definitions: list[Definition], n_lines: int) -> Iterator[Definition]:
+def _closed(definitions: list[Definition], n_lines: int) -> list[Definition]:
     """The definitions, those without an end up to the next such one."""
+    if all(one[3] for one in definitions):
+        return definitions
+    result = [one for one in definitions if one[3] != OPEN_ENDED]
     end = n_lines
-    for definition in sorted(
-        (one for one in definitions if one.is_open_ended),
-        key=lambda one: one.lines.start,
-        reverse=True,
+    for name, kind, start, last, signature, place in sorted(
+        definitions, key=_BY_FIRST_LINE, reverse=True
     ):
-        start = definition.lines.start
-        yield replace(definition, lines=Lines(start, max(start, end)))
-        end = start - 1
-    yield from (one for one in definitions if not one.is_open_ended)
+        if last == OPEN_ENDED:
+            result.append((name, kind, start, max(start, end), signature, place))
+            end = start - 1
+    return result
 
 
 def _decorated(node: Node) -> Node:
@@ -320,31 +341,48 @@ A tuple, because a text has thousands of them for a moment.
 """
 
 
-def _units(node: Node, lines: Lines, depth: int) -> Iterator[_Unit]:
-    """Ranges that cover `lines`, cut where the children of `node` begin, down to small ones."""
-    children = _children(node, lines)
+def _units(
+    node: Node, first: int, last: int, depth: int, known: dict[str, bool]
+) -> list[_Unit]:
+    """Ranges that cover these lines, cut where the children of `node` begin, down to small ones.
+
+    `known` remembers which types of nodes are definitions.
+    """
+    children = _children(node, first, last)
     if not children or depth > MAX_DEPTH:
-        for window in windows(lines):
-            yield window.start, window.end, False
-        return
-    if children[0][0] > lines.start:
+        return _plain_units(first, last)
+    result: list[_Unit] = []
+    if children[0][0] > first:
         # A comment or a header that stands before it stays with the first child if it can.
-        first_end = children[1][0] - 1 if len(children) > 1 else lines.end
+        first_end = children[1][0] - 1 if len(children) > 1 else last
         n_first = first_end - children[0][0] + 1
-        if n_first > MAX_LINES or first_end - lines.start + 1 <= MAX_LINES:
-            children[0] = (lines.start, children[0][1])
+        if n_first > MAX_LINES or first_end - first + 1 <= MAX_LINES:
+            children[0] = (first, *children[0][1:])
         else:
-            for window in windows(Lines(lines.start, children[0][0] - 1)):
-                yield window.start, window.end, False
-    ends = [start - 1 for start, _ in children[1:]] + [lines.end]
-    for (start, child), end in zip(children, ends, strict=True):
-        is_definition = _DEFINITION.search(child.type) is not None
+            result = _plain_units(first, children[0][0] - 1)
+    end = last
+    parts: list[_Unit | list[_Unit]] = []
+    for start, child, written in reversed(children):
+        is_definition = known.get(written)
+        if is_definition is None:
+            is_definition = known[written] = _DEFINITION.search(written) is not None
         n_lines = end - start + 1
         if n_lines > MAX_LINES:
-            inner = _joined_units(list(_units(child, Lines(start, end), depth + 1)))
-            yield from _with_head(inner) if is_definition else inner
+            inner = _joined_units(_units(child, start, end, depth + 1, known))
+            parts.append(_with_head(inner) if is_definition else inner)
         else:
-            yield start, end, is_definition and n_lines >= MIN_DEFINITION_LINES
+            parts.append((start, end, is_definition and n_lines >= MIN_DEFINITION_LINES))
+        end = start - 1
+    for part in reversed(parts):
+        if isinstance(part, tuple):
+            result.append(part)
+        else:
+            result.extend(part)
+    return result
+
+
+def _plain_units(first: int, last: int) -> list[_Unit]:
+    return [(window.start, window.end, False) for window in windows(Lines(first, last))]
 
 
 def _with_head(units: list[_Unit]) -> list[_Unit]:
@@ -358,41 +396,45 @@ def _with_head(units: list[_Unit]) -> list[_Unit]:
     return [(start, end, True), *rest]
 
 
-def _children(node: Node, lines: Lines) -> list[tuple[int, Node]]:
-    """The children that begin on a line of their own within `lines`, with that line.
+def _children(node: Node, first: int, last: int) -> list[tuple[int, Node, str]]:
+    """The children that begin on a line of their own within these, with that line and their type.
 
     Comments belong to what follows them. Of several on one line the longest counts, so that a
     body that begins on its header's line is found.
     """
-    result: list[tuple[int, Node]] = []
-    comment: int | None = None
-    previous_end = 0
+    result: list[tuple[int, Node, str]] = []
+    comment = 0
+    previous_start = previous_end = 0  # The lines of the last child of the result.
     for child in node.named_children:
-        start = max(child.start_point[0] + 1, lines.start)
-        if start > lines.end:
+        row = child.start_point[0]
+        start = row + 1 if row >= first else first
+        if start > last:
             break
-        if "comment" in child.type or child.type == "attribute_item":
+        written = child.type
+        if "comment" in written or written == "attribute_item":
             # A comment at the end of a line belongs to that line.
-            if comment is None and not (result and start <= last_line(result[-1][1])):
+            if not comment and not (result and start <= previous_end):
                 comment = start
             continue
-        begin = start if comment is None else comment
-        comment = None
-        if result and begin <= result[-1][0]:
-            if (end := last_line(child)) > previous_end:
-                result[-1], previous_end = (result[-1][0], child), end
-        elif result and begin <= previous_end:
-            # A body that begins where modifiers end, themselves some lines long.
-            if _n_lines(child) > _n_lines(result[-1][1]):
-                result[-1], previous_end = (result[-1][0], child), last_line(child)
+        begin = comment or start
+        comment = 0
+        end_row, column = child.end_point
+        end = end_row + 1 if column > 0 or end_row == row else end_row
+        if result and begin <= previous_end:
+            # On one line the one that ends last counts; else a body that begins where
+            # modifiers end, themselves some lines long.
+            is_longer = (
+                end > previous_end
+                if begin <= result[-1][0]
+                else end - row > previous_end - previous_start + 1
+            )
+            if not is_longer:
+                continue
+            result[-1] = (result[-1][0], child, written)
         else:
-            result.append((begin, child))
-            previous_end = last_line(child)
+            result.append((begin, child, written))
+        previous_start, previous_end = row + 1, end
     return result
-
-
-def _n_lines(node: Node) -> int:
-    return last_line(node) - first_line(node) + 1
 
 
 def _joined_units(units: list[_Unit]) -> list[_Unit]:
@@ -409,7 +451,3 @@ def _joined_units(units: list[_Unit]) -> list[_Unit]:
                 continue
         result.append((start, end, is_definition))
     return result
-
-
-def _joined(units: list[_Unit]) -> tuple[Lines, ...]:
-    return tuple(Lines(start, end) for start, end, _ in _joined_units(units))

@@ -4,9 +4,12 @@ One module a language family. A resolution is data: the targets, or the reason w
 none. Nothing is guessed: a wrong edge costs more than a missing one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import assert_never
 
-from contextpack.model import Path
+from contextpack.model import Import, Path
 from contextpack.resolve import (
     bash,
     c,
@@ -20,24 +23,54 @@ from contextpack.resolve import (
     rust,
 )
 from contextpack.resolve.commands import is_database
-from contextpack.resolve.declared import declared, file_keys
+from contextpack.resolve.declared import declared, names
 from contextpack.resolve.manifest import is_manifest
-from contextpack.resolve.target import External, Resolution
+from contextpack.resolve.target import External, Resolution, Resolved
 from contextpack.resolve.tree import Tree
 
 __all__ = [
     "External",
+    "Family",
     "Resolution",
+    "Resolved",
     "Resolver",
     "Resolvers",
     "Tree",
     "declared",
-    "file_keys",
+    "family_of",
     "is_config",
-    "resolver_of",
-    "resolvers",
+    "keys_of",
+    "names",
+    "resolved",
+    "resolver",
+    "traced",
 ]
 
+
+class Family(StrEnum):
+    """Languages that are resolved together."""
+
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+    GO = "go"
+    RUST = "rust"
+    JAVA = "java"
+    C = "c"
+    CSHARP = "csharp"
+    RUBY = "ruby"
+    PHP = "php"
+    BASH = "bash"
+
+
+_FAMILIES = MappingProxyType(
+    {
+        **{family.value: family for family in Family},
+        **dict.fromkeys(
+            ("jsx", "typescript", "tsx", "vue", "svelte", "astro"), Family.JAVASCRIPT
+        ),
+        "cpp": Family.C,
+    }
+)
 
 Resolver = (
     python.Resolver
@@ -53,41 +86,43 @@ Resolver = (
 )
 """Resolves the imports of one language family within one workspace.
 
-`resolve(path, found)` gives the files that an import in `path` names, or why there are none;
-`keys_of` the names by which a file that appears or vanishes can change that.
+`resolve(path, found)` gives the files that an import in `path` names, or why there are none.
 """
 
-
-@dataclass(frozen=True, slots=True)
-class Resolvers:
-    """The resolvers of one workspace, by language family."""
-
-    python: python.Resolver
-    javascript: javascript.Resolver
-    go: go.Resolver
-    rust: rust.Resolver
-    java: java.Resolver
-    c: c.Resolver
-    csharp: csharp.Resolver
-    ruby: ruby.Resolver
-    php: php.Resolver
-    bash: bash.Resolver
+Resolvers = Mapping[Family, Resolver]
+"""The resolvers of one workspace, of the families that were needed so far."""
 
 
-def resolvers(tree: Tree) -> Resolvers:
-    """The resolvers for a workspace of these files."""
-    return Resolvers(
-        python=python.resolver(tree),
-        javascript=javascript.resolver(tree),
-        go=go.resolver(tree),
-        rust=rust.resolver(tree),
-        java=java.resolver(tree),
-        c=c.resolver(tree),
-        csharp=csharp.resolver(tree),
-        ruby=ruby.resolver(tree),
-        php=php.resolver(tree),
-        bash=bash.resolver(tree),
-    )
+def family_of(language: str) -> Family | None:
+    """The family of a language, or None when its imports make no edges."""
+    return _FAMILIES.get(language)
+
+
+def resolver(family: Family, tree: Tree) -> Resolver:
+    """The resolver of a family for a workspace of these files."""
+    match family:
+        case Family.PYTHON:
+            return python.resolver(tree)
+        case Family.JAVASCRIPT:
+            return javascript.resolver(tree)
+        case Family.GO:
+            return go.resolver(tree)
+        case Family.RUST:
+            return rust.resolver(tree)
+        case Family.JAVA:
+            return java.resolver(tree)
+        case Family.C:
+            return c.resolver(tree)
+        case Family.CSHARP:
+            return csharp.resolver(tree)
+        case Family.RUBY:
+            return ruby.resolver(tree)
+        case Family.PHP:
+            return php.resolver(tree)
+        case Family.BASH:
+            return bash.resolver(tree)
+        case _:
+            assert_never(family)
 
 
 def is_config(path: Path) -> bool:
@@ -103,28 +138,38 @@ def is_config(path: Path) -> bool:
     )
 
 
-def resolver_of(resolvers: Resolvers, language: str) -> Resolver | None:
-    """The resolver for a language, or None when its imports make no edges."""
-    match language:
-        case "python":
-            return resolvers.python
-        case "javascript" | "jsx" | "typescript" | "tsx" | "vue" | "svelte" | "astro":
-            return resolvers.javascript
-        case "go":
-            return resolvers.go
-        case "rust":
-            return resolvers.rust
-        case "java":
-            return resolvers.java
-        case "c" | "cpp":
-            return resolvers.c
-        case "csharp":
-            return resolvers.csharp
-        case "ruby":
-            return resolvers.ruby
-        case "php":
-            return resolvers.php
-        case "bash":
-            return resolvers.bash
+def resolved(resolver: Resolver, path: Path, imports: tuple[Import, ...]) -> Resolved:
+    """Where the imports of a file lead."""
+    resolutions: list[Resolution] = []
+    keys = set[str]()
+    for found in imports:
+        resolution, own = traced(resolver, path, found)
+        resolutions.append(resolution)
+        keys.update(own)
+    return Resolved(tuple(resolutions), frozenset(keys))
+
+
+def traced(resolver: Resolver, path: Path, found: Import) -> tuple[Resolution, Collection[str]]:
+    """Where an import leads, and its keys."""
+    if isinstance(resolver, javascript.Resolver):
+        return resolver.traced(path, found)
+    return resolver.resolve(path, found), keys_of(resolver, path, found)
+
+
+def keys_of(resolver: Resolver, path: Path, found: Import) -> Collection[str]:
+    """The names by which what appears, vanishes or is declared anew can change an import."""
+    match resolver:
+        case python.Resolver():
+            return python.keys_of(path, found)
+        case javascript.Resolver():
+            return resolver.traced(path, found)[1]
+        case csharp.Resolver():
+            return csharp.keys_of(found)
+        case ruby.Resolver():
+            return ruby.keys_of(found)
+        case php.Resolver():
+            return php.keys_of(found)
+        case bash.Resolver():
+            return bash.keys_of(found)
         case _:
-            return None
+            return resolver.keys_of(found)

@@ -9,7 +9,7 @@ all of that but a declared directory. Named modules of C++20 are not followed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from contextpack.model import Import, ImportKind, Path
@@ -238,6 +238,22 @@ class Resolver:
         if not directory or directory.startswith("."):
             return External.PACKAGE if is_system else External.MISSING
         return External.MISSING if directory in self.directories else External.PACKAGE
+
+
+def names_between(before: Resolver, after: Resolver, paths: Iterable[Path]) -> frozenset[str]:
+    """The names that mean something else in two workspaces; `paths` are in one of them only."""
+    names = {path.rpartition("/")[2] for path in paths}
+    names.update(at.rpartition("/")[2] for at in before.directories ^ after.directories)
+    return frozenset(names)
+
+
+def files_between(before: Resolver, after: Resolver) -> frozenset[Path]:
+    """The files that have other include directories of their own in one of two workspaces.
+
+    A database that stays the same may mean other files: its root is found by what is there.
+    """
+    old, new = before.include_directories, after.include_directories
+    return frozenset(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 
 
 def resolver(tree: Tree) -> Resolver:

@@ -1,109 +1,189 @@
 """Which imports may lead elsewhere after a workspace changed. The others keep their resolution.
 
 A file that appears, vanishes or declares something else matters to an import only if one of its
-names is among the import's keys; configuration matters to the files whose scope it changes. Both err on the side
-of asking again: a stale edge is wrong, a second look only costs time.
+names is among the import's keys; configuration matters to the files whose scope it changes. Both
+err on the side of asking again: a stale edge is wrong, a second look only costs time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from contextpack.model import Import, Path
+from contextpack.model import Path
 from contextpack.resolve import (
-    Resolvers,
+    Family,
+    Resolver,
     bash,
+    c,
     csharp,
+    go,
+    java,
     javascript,
     php,
     python,
-    resolver_of,
+    resolver,
     ruby,
+    rust,
 )
+from contextpack.resolve.commands import is_database
 from contextpack.resolve.declared import SEPARATORS, prefixes
-from contextpack.resolve.tree import Tree, keys, parent
+from contextpack.resolve.manifest import is_manifest
+from contextpack.resolve.tree import Tree, parent
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A workspace before and after."""
-
-    before: Resolvers
-    after: Resolvers
-    names: frozenset[str]
-    """By which the files that appeared or vanished may be meant, or what they declare."""
-    python_names: frozenset[str]
-    """The top-level names that Python's source roots do not have in common."""
-    changes_others: bool
-    """Whether a configuration of a language without scopes of its own changed."""
-
-
-def change(before: Tree, after: Tree, old: Resolvers, new: Resolvers) -> Change:
     """What differs between two workspaces, as far as imports can see."""
-    names = set[str]()
-    for path in before.paths ^ after.paths:
-        names |= keys(path)
-    names.update(_declared_anew(before, after))
-    edited = {
-        path
-        for path in before.configs.keys() | after.configs.keys()
-        if before.configs.get(path) != after.configs.get(path)
-    }
-    for path in edited:
-        # What a package.json says of its directory is meant by whoever imports the directory.
-        names |= {parent(path).rpartition("/")[2], "index"}
-    return Change(
-        before=old,
-        after=new,
-        names=frozenset(names),
-        python_names=python.names_between(old.python, new.python),
-        changes_others=any(
-            not python.is_config(path) and not javascript.is_config(path) for path in edited
-        ),
-    )
+
+    paths: frozenset[Path]
+    """The files that appeared or vanished."""
+    configs: frozenset[Path]
+    """The configuration files whose texts differ, or which only one of both has."""
+    declared: Mapping[str, frozenset[str]]
+    """By language: the names that other files declare than before."""
 
 
-def _declared_anew(before: Tree, after: Tree) -> Iterator[str]:
-    """The names that other files declare than before, and those of everything around them."""
-    for language, separator in SEPARATORS:
-        old, new = before.declared.get(language, {}), after.declared.get(language, {})
-        for name in old.keys() | new.keys():
-            if old.get(name) != new.get(name):
-                yield from prefixes(name, separator)
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What a change means for the imports of one family."""
+
+    before: Resolver
+    after: Resolver
+    names: frozenset[str] = frozenset()
+    """Of what means something else now: an import with one of them among its keys is asked."""
+    directories: frozenset[Path] = frozenset()
+    """Whose files look elsewhere: all their imports are asked."""
+    files: frozenset[Path] = frozenset()
+    """Further files that look elsewhere."""
+    is_whole: bool = False
+    """Whether every import of the family is asked."""
+
+    def asks_all_of(self, path: Path) -> bool:
+        """Whether all imports of a file may lead elsewhere."""
+        if self.is_whole or path in self.files:
+            return True
+        return bool(self.directories) and parent(path) in self.directories
 
 
-def scope_differs(made: Change, language: str, path: Path) -> bool:
-    """Whether configuration or the layout around a file may send all its imports elsewhere."""
-    resolver = resolver_of(made.after, language)
-    if isinstance(resolver, python.Resolver):
-        directory = parent(path)
-        before = made.before.python.contexts.get(directory)
-        return before != made.after.python.contexts.get(directory)
-    if isinstance(resolver, javascript.Resolver):
-        return made.before.javascript.scope(path) != made.after.javascript.scope(path)
-    if isinstance(resolver, ruby.Resolver) and made.before.ruby.bases != resolver.bases:
-        return True  # A `Gemfile` or `Rakefile` moves load paths by being there.
-    return made.changes_others
+def concerns(change: Change, family: Family) -> bool:
+    """Whether a change may matter to a family's imports at all."""
+    match family:
+        case Family.PYTHON:
+            return any(map(python.is_seen, change.paths | change.configs))
+        case Family.GO:
+            return any(map(go.is_seen, change.paths | change.configs))
+        case Family.RUST:
+            return any(map(rust.is_seen, change.paths | change.configs))
+        case Family.JAVA:
+            return any(map(java.is_seen, change.paths))
+        case Family.CSHARP:
+            return "csharp" in change.declared
+        case Family.PHP:
+            is_declared = "php" in change.declared
+            return is_declared or bool(change.paths) or any(map(php.is_config, change.configs))
+        case Family.JAVASCRIPT:
+            return bool(change.paths) or any(map(javascript.is_config, change.configs))
+        case Family.C:
+            return bool(change.paths) or any(map(is_database, change.configs))
+        case Family.RUBY:
+            return bool(change.paths) or any(map(ruby.is_config, change.configs))
+        case Family.BASH:
+            return bool(change.paths)
 
 
-def may_differ(made: Change, language: str, path: Path, found: Import) -> bool:
-    """Whether an import of a file whose scope is the same may lead elsewhere."""
-    resolver = resolver_of(made.after, language)
-    if resolver is None:
-        return False
-    others: frozenset[str] = frozenset()
-    match resolver:
-        case javascript.Resolver():
-            wanted = resolver.keys_of(path, found) | made.before.javascript.keys_of(path, found)
-        case python.Resolver():
-            wanted, others = python.keys_of(found), made.python_names
-        case csharp.Resolver():
-            wanted = csharp.keys_of(found)
-        case ruby.Resolver():
-            wanted = ruby.keys_of(found)
-        case php.Resolver():
-            wanted = php.keys_of(found)
-        case bash.Resolver():
-            wanted = bash.keys_of(found)
+def next_resolver(before: Resolver, family: Family, change: Change, after: Tree) -> Resolver:
+    """The resolver after a change that concerns its family."""
+    match before:
+        case javascript.Resolver() if not any(map(javascript.is_config, change.configs)):
+            return javascript.with_files(before, after, change.paths)
+        case python.Resolver() if not any(map(python.is_config, change.configs)):
+            return python.with_files(before, after, change.paths)
         case _:
-            wanted = resolver.keys_of(found)
-    return not (made.names.isdisjoint(wanted) and others.isdisjoint(wanted))
+            return resolver(family, after)
+
+
+def shift(before: Resolver, after: Resolver, change: Change) -> Shift:
+    """What a change means for a family, by its resolvers before and after."""
+    match before, after:
+        case python.Resolver(), python.Resolver():
+            return Shift(
+                before,
+                after,
+                names=python.names_between(before, after, change.paths),
+                directories=python.directories_between(before, after),
+            )
+        case javascript.Resolver(), javascript.Resolver():
+            is_config = any(map(javascript.is_config, change.configs))
+            places = change.paths | (change.configs if is_config else frozenset())
+            return Shift(
+                before,
+                after,
+                names=frozenset[str]().union(
+                    *(one.names_of(path) for path in places for one in (before, after))
+                ),
+                directories=javascript.directories_between(before, after)
+                if is_config
+                else frozenset(),
+                files=javascript.files_between(before, after),
+            )
+        case go.Resolver(), _:
+            return Shift(
+                before,
+                after,
+                names=_union(map(go.names_of, filter(go.is_seen, change.paths))),
+                is_whole=any(map(go.is_config, change.configs)),
+            )
+        case rust.Resolver(), _:
+            return Shift(
+                before,
+                after,
+                names=_union(map(rust.names_of, filter(rust.is_seen, change.paths))),
+                is_whole=any(map(is_manifest, change.configs)),
+            )
+        case java.Resolver(), _:
+            return Shift(
+                before,
+                after,
+                names=_union(map(java.names_of, filter(java.is_seen, change.paths))),
+            )
+        case c.Resolver(), c.Resolver():
+            return Shift(
+                before,
+                after,
+                names=c.names_between(before, after, change.paths),
+                files=c.files_between(before, after),
+                is_whole=before.all_include_directories != after.all_include_directories,
+            )
+        case csharp.Resolver(), _:
+            return Shift(before, after, names=_declared(change, "csharp"))
+        case ruby.Resolver(), ruby.Resolver():
+            return Shift(
+                before,
+                after,
+                names=ruby.names_between(before, after, change.paths),
+                # A `Gemfile` or `Rakefile` moves load paths by being there.
+                is_whole=before.bases != after.bases
+                or any(map(ruby.is_config, change.configs)),
+            )
+        case php.Resolver(), _:
+            return Shift(
+                before,
+                after,
+                names=_union(map(php.names_of, change.paths)) | _declared(change, "php"),
+                is_whole=any(map(php.is_config, change.configs)),
+            )
+        case bash.Resolver(), _:
+            return Shift(
+                before, after, names=frozenset(path.rpartition("/")[2] for path in change.paths)
+            )
+        case _:
+            raise AssertionError("resolvers of two families")
+
+
+def _declared(change: Change, language: str) -> frozenset[str]:
+    """The names that are declared elsewhere than before, and those of everything around them."""
+    separator = dict(SEPARATORS)[language]
+    return _union(prefixes(name, separator) for name in change.declared.get(language, ()))
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)

@@ -36,34 +36,32 @@ def names(language: str, symbols: Iterable[Symbol]) -> frozenset[str]:
     return frozenset(result)
 
 
-def declared(files: Iterable[tuple[Path, str, Iterable[Symbol]]]) -> Declared:
-    """What these files declare: each its path, language and symbols."""
-    result: dict[str, dict[str, list[Path]]] = {}
-    for path, language, symbols in files:
-        for name in names(language, symbols):
-            result.setdefault(language, {}).setdefault(name, []).append(path)
-    return {
-        language: {name: tuple(sorted(paths)) for name, paths in sorted(by_name.items())}
-        for language, by_name in sorted(result.items())
-    }
+Declaration = tuple[Path, str, str]
+"""A path, its language, and a name that it declares."""
+
+
+def declared(
+    before: Declared, gone: Iterable[Declaration], new: Iterable[Declaration]
+) -> Declared:
+    """What files declare after some declarations went and others came."""
+    result = {language: dict(by_name) for language, by_name in before.items()}
+    lost: dict[tuple[str, str], set[Path]] = {}
+    for path, language, name in gone:
+        lost.setdefault((language, name), set()).add(path)
+    won: dict[tuple[str, str], set[Path]] = {}
+    for path, language, name in new:
+        won.setdefault((language, name), set()).add(path)
+    for language, name in lost.keys() | won.keys():
+        by_name = result.setdefault(language, {})
+        files = set(by_name.pop(name, ()))
+        files -= lost.get((language, name), set())
+        files |= won.get((language, name), set())
+        if files:
+            by_name[name] = tuple(sorted(files))
+    return {language: by_name for language, by_name in result.items() if by_name}
 
 
 def prefixes(name: str, separator: str) -> frozenset[str]:
     """A full name and those of everything around it."""
     parts = name.split(separator)
     return frozenset(separator.join(parts[:n]) for n in range(1, len(parts) + 1))
-
-
-def file_keys(path: Path, language: str, symbols: Iterable[Symbol]) -> frozenset[str]:
-    """The names under which an import may meet a file: of its path's parts and what it declares.
-
-    An import has to be resolved again only if one of its own `keys_of` is among those of a file
-    that appeared, vanished, or declares something else.
-    """
-    separator = dict(SEPARATORS).get(language, ".")
-    *directories, name = path.split("/")
-    stem = name[: name.find(".", 1)] if name.find(".", 1) > 0 else name
-    found = {name, stem, name.rpartition(".")[0] or name, *directories}
-    for full in names(language, symbols):
-        found |= prefixes(full, separator)
-    return frozenset(found)

@@ -14,7 +14,6 @@ from contextpack.model import Import, Path
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import (
     ANY_FILE,
-    AT_ROOT,
     Tree,
     below,
     directories_of,
@@ -41,6 +40,8 @@ class Resolver:
     """The files of each directory that are part of its package, by directory."""
     modules: Mapping[Path, tuple[Module, ...]]
     """By the directory of a `go.mod`: the modules that its files see, longest name first."""
+    tops: Mapping[str, frozenset[str]]
+    """By the name of a module: the names of the directories that it may lie in."""
 
     def resolve(self, path: Path, found: Import) -> Resolution:
         """The files of the package that an import names."""
@@ -88,13 +89,7 @@ class Resolver:
         last = written.rpartition("/")[2]
         if last in (".", ".."):
             return frozenset({ANY_FILE})
-        tops = {
-            module.directory.rpartition("/")[2] or AT_ROOT
-            for modules in self.modules.values()
-            for module in modules
-            if module.name == written
-        }
-        return frozenset({last, *tops})
+        return frozenset({last, *self.tops.get(written, ())})
 
     def _package(self, directory: Path) -> Resolution | None:
         files = self.packages.get(directory)
@@ -119,10 +114,25 @@ def resolver(tree: Tree) -> Resolver:
             and not name.startswith(("_", "."))
         ):
             packages.setdefault(directory, []).append(path)
+    modules = _modules(tree.configs)
+    tops: dict[str, set[str]] = {}
+    for module in (each for seen in modules.values() for each in seen):
+        tops.setdefault(module.name, set()).add(module.directory.rpartition("/")[2])
     return Resolver(
         packages={directory: tuple(paths) for directory, paths in packages.items()},
-        modules=_modules(tree.configs),
+        modules=modules,
+        tops={name: frozenset(found) for name, found in tops.items()},
     )
+
+
+def is_seen(path: Path) -> bool:
+    """Whether a file may matter to Go's imports by being there."""
+    return path.endswith(".go") or is_config(path)
+
+
+def names_of(path: Path) -> frozenset[str]:
+    """The names by which imports mean a file: its directory's."""
+    return frozenset({parent(path).rpartition("/")[2], ANY_FILE})
 
 
 def is_config(path: Path) -> bool:

@@ -111,6 +111,17 @@ class Resolver:
         ]
 
 
+def is_seen(path: Path) -> bool:
+    """Whether a file may matter to Java's imports by being there."""
+    return path.endswith(_SUFFIXES)
+
+
+def names_of(path: Path) -> frozenset[str]:
+    """The names by which imports mean a file: of its class, and of its package's directory."""
+    directory, _, name = path.rpartition("/")
+    return frozenset({name.rpartition(".")[0], directory.rpartition("/")[2]})
+
+
 def resolver(tree: Tree) -> Resolver:
     """The resolver for a workspace of these files."""
     classes: dict[str, list[Path]] = {}

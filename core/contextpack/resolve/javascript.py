@@ -9,8 +9,8 @@ source, last of all.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from contextpack.model import Import, ImportKind, Path
 from contextpack.resolve import bundlers, tsconfig
@@ -29,7 +29,7 @@ from contextpack.resolve.packages import (
     targets,
 )
 from contextpack.resolve.target import External, Resolution
-from contextpack.resolve.tree import Tree, joined, parent
+from contextpack.resolve.tree import Tree, below, directories_of, joined, parent
 from contextpack.resolve.tsconfig import Compiler
 
 _CODE = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|astro)$")
@@ -60,10 +60,6 @@ _BUILTIN = frozenset(
         "worker_threads", "zlib",
     }
 )  # fmt: skip
-# Directories with these names are everywhere, so that they tell nothing as a key.
-_COMMONPLACE = frozenset(
-    {"app", "components", "dist", "index", "lib", "packages", "src", "types"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +70,15 @@ class Scope:
     aliases: tuple[Alias, ...]
     package: Package | None
     links: tuple[Links, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What all configuration files of a workspace say, before it is spread over directories."""
+
+    projects: Mapping[Path, tsconfig.Project]
+    aliases: Mapping[Path, tuple[Alias, ...]]
+    packages: Packages
 
 
 _NO_SCOPE = Scope((), (), None, ())
@@ -91,16 +96,35 @@ class Resolver:
     """By directory, for each that holds code."""
     ruling: Mapping[Path, Compiler]
     """By file, where a referenced configuration rules it rather than the nearest one."""
+    layout: Layout
 
     def resolve(self, path: Path, found: Import) -> Resolution:
         """The file that a specifier names; two when a package has code and declarations apart."""
+        return self.traced(path, found)[0]
+
+    def traced(self, path: Path, found: Import) -> tuple[Resolution, tuple[Path, ...]]:
+        """Where an import leads, and the places that were looked at: its keys.
+
+        A place stands with and without its extension. While the scope stays equal and nothing
+        comes or goes that `names_of` calls by one of them, the import leads where it did.
+        """
         if found.kind is ImportKind.COMPUTED:
-            return Resolution(external=External.DYNAMIC)
+            return Resolution(external=External.DYNAMIC), ()
+        seen: list[Path] = []
+        return self._resolved(path, found, seen), tuple(seen)
+
+    def _resolved(self, path: Path, found: Import, seen: list[Path]) -> Resolution:
         specifier = _plain(found.specifier)
-        scope, suffixes = self.scope(path), self.scope(path).compilers[0].module_suffixes
+        scope = self.scope(path)
+        suffixes = scope.compilers[0].module_suffixes
         for candidate in self._candidates(path, scope, specifier, found.kind):
             if candidate.at is None:
                 continue
+            for at in (candidate.at, *candidate.types):
+                if at is not None:
+                    stem = _BUILT_NAME.sub("", at)
+                    seen.append(at)
+                    seen.extend(stem + suffix for suffix in suffixes if stem + suffix != at)
             if candidate.has_extension:
                 named = self.files.named(candidate.at, suffixes)
                 if named is not None:
@@ -116,11 +140,7 @@ class Resolver:
         return Resolution(external=self._reason(path, scope, specifier, found.kind))
 
     def scope(self, path: Path) -> Scope:
-        """Everything that configuration says of the imports in a file.
-
-        While it stays equal, and no file comes or goes that `keys_of` names, they lead where
-        they did.
-        """
+        """Everything that configuration says of the imports in a file."""
         scope = self.scopes.get(parent(path), _NO_SCOPE)
         ruling = self.ruling.get(path)
         if ruling is not None:
@@ -131,30 +151,19 @@ class Resolver:
             return Scope((_NO_COMPILER,), scope.aliases, scope.package, scope.links)
         return scope
 
-    def keys_of(self, path: Path, found: Import) -> frozenset[str]:
-        """Names of which one stands in the path of any file that may change this resolution.
-
-        A file's names are its directories, its own name, and that up to its first dot.
-        """
-        if found.kind is ImportKind.COMPUTED:
-            return frozenset()
-        keys = set[str]()
-        for candidate in self._candidates(
-            path, self.scope(path), _plain(found.specifier), found.kind
-        ):
-            if candidate.at is None:
-                continue
-            parts = candidate.at.split("/") if candidate.at else ["index"]
-            telling = [part for part in parts[:-1] if part not in _COMMONPLACE]
-            if parts[-1] in _COMMONPLACE and telling:
-                keys.add(telling[-1])
-            else:
-                keys.update((parts[-1], parts[-1].lstrip(".").partition(".")[0]))
-            package = self.files.packages.get(candidate.at)
-            if not candidate.at and package is not None:
-                for way in (package.main, package.types, *package.alternates):
-                    keys.add(way.rstrip("/").rpartition("/")[2].partition(".")[0])
-        return frozenset(keys - {""})
+    def names_of(self, path: Path) -> set[Path]:
+        """The places that may be meant when this file is: without extensions, as an entry."""
+        names = {path}
+        directory, _, name = path.rpartition("/")
+        if name == NAME or name.startswith("index"):
+            names.add(directory)
+        while name := name.rpartition(".")[0]:
+            names.add(below(directory, name))
+        for around in directories_of(path):
+            package = self.files.packages.get(around)
+            if package is not None and _may_be_entry(package, path):
+                names.add(around)
+        return names
 
     def _candidates(
         self, path: Path, scope: Scope, specifier: str, kind: ImportKind
@@ -223,24 +232,58 @@ class _Candidate:
 def resolver(tree: Tree) -> Resolver:
     """The resolver for a workspace of these files."""
     found = packages(tree.configs)
-    code = frozenset(path for path in tree.paths if _CODE.search(path))
-    files = Files(code, found.by_directory)
     texts = {path: text for path, text in tree.configs.items() if _COMPILER_CONFIG.search(path)}
-    projects = tsconfig.projects(
-        texts, lambda config, name: _extended(config, name, found, texts)
+    layout = Layout(
+        projects=tsconfig.projects(
+            texts, lambda config, name: _extended(config, name, found, texts)
+        ),
+        aliases=bundlers.aliases(tree.configs, found.by_directory),
+        packages=found,
     )
-    aliases = bundlers.aliases(tree.configs, found.by_directory)
-    scopes: dict[Path, Scope] = {}
-    for path in sorted(code):
-        _add_scopes(parent(path), scopes, projects, aliases, found)
-    ruling = {}
-    for path in code:
+    nothing = Resolver(Files(frozenset(), found.by_directory), frozenset(), {}, {}, layout)
+    return with_files(nothing, tree, tree.paths)
+
+
+def with_files(before: Resolver, tree: Tree, paths: Iterable[Path]) -> Resolver:
+    """The resolver after these files came or went, and no configuration changed."""
+    touched = {path for path in paths if _CODE.search(path)}
+    new = touched & tree.paths
+    code = (before.files.code | new) - (touched - new)
+    scopes, ruling = dict(before.scopes), dict(before.ruling)
+    for path in touched - new:
+        ruling.pop(path, None)
+    for path in new:
+        _add_scopes(parent(path), scopes, before.layout)
         compilers = scopes[parent(path)].compilers
-        if compilers and projects[compilers[0].config].references:
-            ruled = tsconfig.project_of(path, compilers[0].config, projects).compiler
-            if ruled != compilers[0]:
-                ruling[path] = ruled
-    return Resolver(files, tree.paths - code, scopes, ruling)
+        if compilers and before.layout.projects[compilers[0].config].references:
+            ruled = tsconfig.project_of(path, compilers[0].config, before.layout.projects)
+            if ruled.compiler != compilers[0]:
+                ruling[path] = ruled.compiler
+    return replace(
+        before,
+        files=replace(before.files, code=code),
+        others=tree.paths - code,
+        scopes=scopes,
+        ruling=ruling,
+    )
+
+
+def directories_between(before: Resolver, after: Resolver) -> frozenset[Path]:
+    """The directories whose files look elsewhere in one of two workspaces."""
+    return frozenset(
+        directory
+        for directory, scope in after.scopes.items()
+        if before.scopes.get(directory) != scope
+    )
+
+
+def files_between(before: Resolver, after: Resolver) -> frozenset[Path]:
+    """The files that another configuration rules in one of two workspaces."""
+    return frozenset(
+        path
+        for path in before.ruling.keys() | after.ruling.keys()
+        if before.ruling.get(path) != after.ruling.get(path)
+    )
 
 
 def is_config(path: Path) -> bool:
@@ -253,13 +296,7 @@ def is_config(path: Path) -> bool:
     )
 
 
-def _add_scopes(
-    directory: Path,
-    scopes: dict[Path, Scope],
-    projects: Mapping[Path, tsconfig.Project],
-    aliases: Mapping[Path, tuple[Alias, ...]],
-    found: Packages,
-) -> None:
+def _add_scopes(directory: Path, scopes: dict[Path, Scope], layout: Layout) -> None:
     """Add the scopes of a directory and of those above it, which theirs build on."""
     missing = []
     while directory not in scopes:
@@ -269,13 +306,14 @@ def _add_scopes(
         directory = parent(directory)
     for at in reversed(missing):
         above = scopes[parent(at)] if at else _NO_SCOPE
-        names = (f"{at}/{name}" if at else name for name in tsconfig.NAMES)
+        names = (below(at, name) for name in tsconfig.NAMES)
+        projects = layout.projects
         own = next((projects[name].compiler for name in names if name in projects), None)
-        linked = found.links.get(at, NO_LINKS)
+        linked = layout.packages.links.get(at, NO_LINKS)
         scopes[at] = Scope(
             compilers=(own, *above.compilers) if own is not None else above.compilers,
-            aliases=aliases.get(at, ()) + above.aliases,
-            package=found.by_directory.get(at, above.package),
+            aliases=layout.aliases.get(at, ()) + above.aliases,
+            package=layout.packages.by_directory.get(at, above.package),
             links=(linked, *above.links) if linked else above.links,
         )
 
@@ -297,6 +335,15 @@ def _extended(
     written += [rest, f"{rest}.json", f"{rest}/tsconfig.json"]
     places = (joined(package.directory, path) for path in written)
     return next((place for place in places if place in texts), None)
+
+
+def _may_be_entry(package: Package, path: Path) -> bool:
+    """Whether one of the entries that a package names may mean a file."""
+    for way in (package.main, package.types, *package.alternates):
+        at = joined(package.directory, way) if way else None
+        if at is not None and path.startswith(_BUILT_NAME.sub("", at)):
+            return True
+    return False
 
 
 def _plain(specifier: str) -> str:

@@ -176,6 +176,12 @@ def resolver(tree: Tree) -> Resolver:
     )
 
 
+def names_of(path: Path) -> frozenset[str]:
+    """The names by which imports mean a file: its own, and that of a class in it."""
+    name = path.rpartition("/")[2]
+    return frozenset({name, name.removesuffix(".php")})
+
+
 def keys_of(found: Import) -> frozenset[str]:
     """The name of the file, or a class's full name (as declared) and its last part (as a file).
 

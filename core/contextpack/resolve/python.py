@@ -9,11 +9,10 @@ the interpreter; directories without an `__init__` are portions of a namespace, 
 Source roots that hold the same regular package are portions too: the way of `pkgutil`, which
 shows in the text of an `__init__` only.
 
-To change together: `keys_of`, `Resolver.contexts` and `names_between` say when an import may
-resolve differently. An import keeps its resolution when the context of its file's directory is
-equal and none of its keys is a name of a file that appeared or vanished, or is among
-`names_between`. The names of a file are its directories and its stem; an `__init__` counts
-for its directory, and what else it decides is part of the contexts of the directories below.
+To change together: `keys_of`, `names_between` and `directories_between` say when an import may
+resolve differently. It keeps its resolution when its file's directory is not among the latter
+and none of its keys is among the names. A name is the last part of a place (a path without its
+suffix, or a directory with Python below it) that is something else than before.
 """
 
 import re
@@ -21,7 +20,13 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from contextpack.model import Import, ImportKind, Path
-from contextpack.resolve.python_layout import CONFIG_NAMES, UNSHIPPED, Project, projects
+from contextpack.resolve.python_layout import (
+    CONFIG_NAMES,
+    RUN_NAMES,
+    UNSHIPPED,
+    Project,
+    projects,
+)
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import Tree, below, joined, parent
 
@@ -234,19 +239,45 @@ def is_config(path: Path) -> bool:
     return path.rpartition("/")[2] in CONFIG_NAMES
 
 
-def keys_of(found: Import) -> frozenset[str]:
+def is_seen(path: Path) -> bool:
+    """Whether a file may matter to Python's imports by being there."""
+    return path.endswith(_SUFFIXES) or path.rpartition("/")[2] in RUN_NAMES
+
+
+def keys_of(path: Path, found: Import) -> tuple[str, ...]:
     """The names that an import depends on: see the rules on top."""
     parts = found.specifier.split(".") if found.specifier else []
-    stubs = {parts[0] + _STUBS} if parts and not found.level else set()
-    return frozenset({*parts, *stubs, *found.names} - {"*"})
+    if not found.level:
+        return (*parts, parts[0] + _STUBS, *found.names)
+    around = path.split("/")
+    # The package that it starts from, which is the root if there are fewer directories.
+    start = around[-1 - found.level] if found.level < len(around) else ""
+    return (start, *parts, *found.names)
 
 
-def names_between(before: Resolver, after: Resolver) -> frozenset[str]:
-    """The top-level names that the source roots of two workspaces do not have in common."""
+def names_between(before: Resolver, after: Resolver, paths: Iterable[Path]) -> frozenset[str]:
+    """The names that mean something else in two workspaces; `paths` are in one of them only."""
+    names = set[str]()
+    if before.tops != after.tops:
+        for name in before.tops.keys() | after.tops.keys():
+            if before.tops.get(name) != after.tops.get(name):
+                names.add(name)
+    for path in paths:
+        if path.endswith(_SUFFIXES):
+            names.add(_placed(path)[0].rpartition("/")[2])
+    names.update(at.rpartition("/")[2] for at in before.directories ^ after.directories)
+    return frozenset(names)
+
+
+def directories_between(before: Resolver, after: Resolver) -> frozenset[Path]:
+    """The directories whose files look elsewhere in one of two workspaces."""
+    roots = before.roots ^ after.roots
+    if not roots and before.contexts == after.contexts:
+        return frozenset()
     return frozenset(
-        name
-        for name in before.tops.keys() | after.tops.keys()
-        if before.tops.get(name) != after.tops.get(name)
+        directory
+        for directory, context in after.contexts.items()
+        if before.contexts.get(directory) != context or not roots.isdisjoint(context.first)
     )
 
 
@@ -257,12 +288,10 @@ def resolver(tree: Tree) -> Resolver:
     for path in tree.paths:
         if not path.endswith(_SUFFIXES):
             continue
-        directory, _, name = path.rpartition("/")
-        stem, _, suffix = name.rpartition(".")
-        at = directory if stem == "__init__" else below(directory, stem)
-        form = _FORMS.index((stem if stem == "__init__" else "", suffix))
+        at, form = _placed(path)
         if at not in modules or form < modules[at][0]:
             modules[at] = (form, path)
+        directory = parent(path)
         while directory not in directories:
             directories.add(directory)
             directory = parent(directory)
@@ -279,6 +308,44 @@ def resolver(tree: Tree) -> Resolver:
         {path for path in tree.paths if path.endswith(".pyi")},
         tree.standard_library,
     )
+
+
+def with_files(before: Resolver, tree: Tree, paths: Iterable[Path]) -> Resolver:
+    """The resolver after these files came or went, and no configuration changed.
+
+    Modules inside packages and directories decide nothing but what their own names mean, so that
+    the rest can be kept; for all others it is made anew.
+    """
+    modules = dict(before.modules)
+    touched = [path for path in paths if is_seen(path)]
+    for path in touched:
+        directory, _, name = path.rpartition("/")
+        if name in RUN_NAMES or directory in before.roots:
+            return resolver(tree)
+        at, _ = _placed(path)
+        if at in before.directories or directory not in before.directories:
+            return resolver(tree)
+        forms = [
+            (form, f"{at}.{suffix}")
+            for form, (stem, suffix) in enumerate(_FORMS)
+            if not stem and f"{at}.{suffix}" in tree.paths
+        ]
+        modules.pop(at, None)
+        if forms:
+            modules[at] = forms[0]
+    left = {directory for directory, _, _ in (at.rpartition("/") for at in modules)}
+    if not {parent(path) for path in touched} <= left:
+        return resolver(tree)  # A directory without Python is none.
+    stubs = {path for path in touched if path.endswith(".pyi")}
+    return replace(before, modules=modules, stubs=(before.stubs | stubs) - (stubs - tree.paths))
+
+
+def _placed(path: Path) -> tuple[Path, int]:
+    """The path of a module without its suffix, a package's directory, and the form."""
+    at, _, suffix = path.rpartition(".")
+    if at.endswith("__init__") and at[-9:] in ("__init__", "/__init__"):
+        return at[:-9], _FORMS.index(("__init__", suffix))
+    return at, _FORMS.index(("", suffix))
 
 
 def _tops(

@@ -17,7 +17,7 @@ from contextpack.resolve.tree import Tree, below, joined, parent
 CONFIG_NAMES = frozenset({"pyproject.toml", "pytest.ini", "setup.cfg", "setup.py", "tox.ini"})
 
 # Someone runs something in a directory that holds one of these.
-_RUN_NAMES = CONFIG_NAMES | {
+RUN_NAMES = CONFIG_NAMES | {
     "conftest.py",
     "manage.py",
     "noxfile.py",
@@ -90,7 +90,7 @@ def projects(tree: Tree, directories: Set[Path]) -> tuple[Project, ...]:
     found: dict[Path, set[str]] = {}
     for path in tree.paths:
         name = path.rpartition("/")[2]
-        if name in _RUN_NAMES:
+        if name in RUN_NAMES:
             found.setdefault(parent(path), set()).add(name)
     order = sorted(
         found, key=lambda directory: (directory.count("/") + bool(directory), directory)

@@ -8,7 +8,7 @@ no import and makes no edge.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from contextpack.model import Import, ImportKind, Path
@@ -113,13 +113,28 @@ def resolver(tree: Tree) -> Resolver:
     )
 
 
+def names_between(before: Resolver, after: Resolver, paths: Iterable[Path]) -> frozenset[str]:
+    """The names that mean something else in two workspaces; `paths` are in one of them only."""
+    names = {path.rpartition("/")[2] for path in paths}
+    names |= {name.removesuffix(".rb") for name in names}
+    names.update(
+        head
+        for head in before.heads.keys() | after.heads.keys()
+        if before.heads.get(head) != after.heads.get(head)
+    )
+    return frozenset(names)
+
+
 def keys_of(found: Import) -> frozenset[str]:
     """Every name in the path; the first one also tells a missing file from a package.
 
     A `Gemfile`, `Rakefile` or `*.gemspec` that appears or vanishes moves load paths: it touches
     every Ruby import.
     """
-    parts = found.specifier.removesuffix(".rb").split("/")
+    parts = [
+        *found.specifier.split("/"),
+        found.specifier.rpartition("/")[2].removesuffix(".rb"),
+    ]
     return frozenset(part for part in parts if part not in ("", ".", ".."))
 
 

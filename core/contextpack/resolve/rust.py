@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contextpack.model import Import, Path
-from contextpack.resolve.manifest import Package, packages
+from contextpack.resolve.manifest import Package, is_manifest, packages
 from contextpack.resolve.target import External, Resolution
 from contextpack.resolve.tree import (
     ANY_FILE,
@@ -54,6 +54,8 @@ class Resolver:
     """The directories in which the paths of crates begin, with the root file where it is sure."""
     roots: frozenset[Path]
     """The root files of crates."""
+    root_names: frozenset[str]
+    """What a file is called that may be one."""
 
     def resolve(self, path: Path, found: Import) -> Resolution:
         """The file of the deepest module that a path names; its own for a name in scope."""
@@ -101,11 +103,7 @@ class Resolver:
         n_up = parts.count("super")
         if n_up > len(found.names):
             return frozenset({ANY_FILE})
-        rooted = {root.rpartition("/")[2] for root in self._explicit_roots()}
-        return frozenset({*parts, *_ROOT_NAMES, "build.rs", *rooted})
-
-    def _explicit_roots(self) -> list[Path]:
-        return [target for package in self.packages.values() for target in package.targets]
+        return self.root_names.union(parts, found.names)
 
     def _place(self, path: Path) -> _Place:
         directories = directories_of(path)
@@ -210,6 +208,18 @@ class Resolver:
         return Resolution(external=External.PACKAGE)
 
 
+def is_seen(path: Path) -> bool:
+    """Whether a file may matter to Rust's imports by being there."""
+    return path.endswith(".rs") or is_manifest(path)
+
+
+def names_of(path: Path) -> frozenset[str]:
+    """The names by which imports mean a file: as a file, and as a module."""
+    directory, _, name = path.rpartition("/")
+    module = directory.rpartition("/")[2] if name == "mod.rs" else name.removesuffix(".rs")
+    return frozenset({name, module, ANY_FILE})
+
+
 def resolver(tree: Tree) -> Resolver:
     """The resolver for a workspace of these files."""
     paths = frozenset(path for path in tree.paths if path.endswith(".rs"))
@@ -240,4 +250,13 @@ def resolver(tree: Tree) -> Resolver:
         if is_target or not any(around in found for around in directories_of(path)):
             bases.setdefault(directory, path)
             roots.add(path)
-    return Resolver(paths=paths, packages=found, bases=bases, roots=frozenset(roots))
+    named = {target for package in found.values() for target in package.targets}
+    return Resolver(
+        paths=paths,
+        packages=found,
+        bases=bases,
+        roots=frozenset(roots),
+        root_names=frozenset(
+            {*_ROOT_NAMES, "build.rs", *(target.rpartition("/")[2] for target in named)}
+        ),
+    )

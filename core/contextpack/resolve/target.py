@@ -29,3 +29,13 @@ class Resolution:
 
     targets: tuple[Path, ...] = ()
     external: External | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Where the imports of one file lead. Plain values, so that they can be stored."""
+
+    resolutions: tuple[Resolution, ...]
+    """Parallel to its imports."""
+    keys: frozenset[str]
+    """The names by which what appears, vanishes or is declared anew can change them."""

@@ -12,12 +12,13 @@ class Tree:
     """What resolution may know of a workspace and of the languages' installations."""
 
     paths: frozenset[Path]
+    """Also of files that no bundle may hold, such as generated ones: imports lead to them."""
     configs: Mapping[Path, str]
     """The texts of its configuration files (`tsconfig.json` ...), by path."""
     standard_library: frozenset[str]
     """The top-level modules of Python's standard library."""
     declared: Declared = field(default_factory=dict)
-    """What files declare where imports name no file. It comes from facts: `graph` adds it."""
+    """What files declare where imports name no file. It comes from facts: `graph` keeps it."""
 
 
 def parent(path: Path) -> Path:
@@ -52,18 +53,4 @@ def directories_of(path: Path) -> list[Path]:
 
 
 ANY_FILE = "*"
-AT_ROOT = ""
-
-
-def keys(path: Path) -> frozenset[str]:
-    """The names by which a file's appearance can matter to an import (`keys_of` of a resolver).
-
-    Its directories' names, its own name without each of its suffixes (`a.b.h`: `a.b.h`, `a.b`,
-    `a`), `ANY_FILE`, and `AT_ROOT` for a file in the root itself.
-    """
-    *directories, name = path.split("/")
-    stems = [name]
-    while "." in name:
-        name = name.rpartition(".")[0]
-        stems.append(name)
-    return frozenset([*directories, *stems, ANY_FILE, *([] if directories else [AT_ROOT])])
+"""A key of an import that any file may change."""

@@ -1,0 +1,263 @@
+"""What the command line understands: every command with its options and help."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+
+from contextpack.model import Format
+from contextpackd import cache
+from contextpackd.graphs import GraphFormat
+from contextpackd.options import OPTIONS, Option, default_of
+
+ENVELOPE = "json"
+"""The format that is for programs, of every command that has one."""
+
+_DEFAULT_TOP = 20
+
+Handler = Callable[[argparse.Namespace], int]
+"""Runs one command and gives its exit code."""
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number above 0")
+    return int(text)
+
+
+def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
+    """The parser of all commands. `handlers` run them, by the command's name."""
+    made = argparse.ArgumentParser(
+        prog="contextpackd",
+        description="Which code goes into the prompt, given a task in words and a token budget?",
+        epilog="exit codes: 0 a result, 1 nothing relevant found, 2 wrong usage, 3 internal error",
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=metadata.version("contextpackd"))
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
+
+    pack = _command(
+        commands, handlers, "pack", "the bundle of code for a task",
+        """examples:
+  contextpackd pack "retry failed uploads" --budget 8k
+  contextpackd pack "why does login fail" --root ~/src/app --copy
+  pytest 2>&1 | contextpackd pack - --budget 16k --model claude --output bundle.md
+  contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report""",
+    )  # fmt: skip
+    _add_query(pack)
+    _add_root(pack)
+    _add_options(pack, OPTIONS)
+    pack.add_argument(
+        "--format", choices=[*Format, ENVELOPE], default=None,
+        help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report (default: markdown)",
+    )  # fmt: skip
+    pack.add_argument(
+        "--report", action="store_true", help="report on stderr even if it is no terminal"
+    )
+    pack.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there instead of stdout"
+    )
+    pack.add_argument(
+        "--copy", action="store_true", help="put it on the clipboard instead of stdout"
+    )
+
+    explain = _command(
+        commands, handlers, "explain", "the ranking for a task, every score with its parts",
+        """examples:
+  contextpackd explain "retry failed uploads"
+  contextpackd explain "retry failed uploads" --top 5 --format json""",
+    )  # fmt: skip
+    _add_query(explain)
+    _add_root(explain)
+    _add_options(explain, _discovery_options("scorer"))
+    _add_table_format(explain)
+    explain.add_argument(
+        "--top",
+        type=_positive,
+        default=_DEFAULT_TOP,
+        metavar="N",
+        help="how many files (default: %(default)s)",
+    )
+
+    files = _command(
+        commands, handlers, "files", "what discovery sees, and what is left out by which rule",
+        """examples:
+  contextpackd files
+  contextpackd files --exclude 'docs/**' --format json""",
+    )  # fmt: skip
+    _add_root(files)
+    _add_options(files, _discovery_options())
+    _add_table_format(files)
+
+    graph = _command(
+        commands, handlers, "graph", "who imports whom, and how much of it resolves",
+        """examples:
+  contextpackd graph                                  # resolution rates by language
+  contextpackd graph src/app.py --depth 2             # what a file needs
+  contextpackd graph src/app.py --importers           # who needs it
+  contextpackd graph src/app.py --format mermaid""",
+    )  # fmt: skip
+    graph.add_argument(
+        "paths", nargs="*", metavar="PATH", help="start here (default: everything)"
+    )
+    _add_root(graph)
+    _add_options(graph, _discovery_options())
+    graph.add_argument(
+        "--format", choices=list(GraphFormat), default=GraphFormat.TABLE.value,
+        help="table for people; json, dot, mermaid; svg is drawn by Graphviz (default: table)",
+    )  # fmt: skip
+    ways = graph.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--imports", action="store_true", help="follow what PATH imports (the default)"
+    )
+    ways.add_argument("--importers", action="store_true", help="follow who imports PATH")
+    graph.add_argument("--depth", type=_positive, metavar="N", help="at most N steps from PATH")
+    graph.add_argument(
+        "--unresolved", action="store_true", help="list the imports that did not resolve"
+    )
+
+    indexed = _command(
+        commands, handlers, "index", "build or refresh what is kept of a workspace, and say what is in it",
+        """examples:
+  contextpackd index
+  contextpackd index --watch                          # keep it fresh, and print what changes
+  contextpackd index --root ~/src/app --format json""",
+    )  # fmt: skip
+    _add_root(indexed)
+    _add_options(indexed, _discovery_options())
+    _add_table_format(indexed)
+    indexed.add_argument(
+        "--watch", action="store_true", help="stay, and print each batch of changes"
+    )
+
+    verify = _command(
+        commands, handlers, "verify", "which ranges of a bundle no longer hold",
+        """exit code: 0 when all hold, 1 when not
+examples:
+  contextpackd verify bundle.md
+  pbpaste | contextpackd verify - --format json""",
+    )  # fmt: skip
+    refresh = _command(
+        commands, handlers, "refresh", "ask a bundle's question again and show the difference",
+        """the bundle has to be made with --stamp; what still holds keeps its place
+examples:
+  contextpackd pack "retry failed uploads" --stamp --output bundle.md
+  contextpackd refresh bundle.md
+  contextpackd refresh bundle.md --write""",
+    )  # fmt: skip
+    for again in (verify, refresh):
+        again.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file; - is stdin")
+        _add_root(again)
+        _add_table_format(again)
+    refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
+
+    chunks = _command(
+        commands, handlers, "pack-chunks", "choose among scored chunks given as JSON on stdin",
+        """input: a list of chunks, or {"chunks": [...], "options": {...}}; a chunk is
+  {"content": TEXT, "score": NUMBER, "id"?, "tokens"?, "embedding"?, "metadata"?}
+examples:
+  contextpackd pack-chunks --budget 4000 --strategy knapsack < chunks.json""",
+    )  # fmt: skip
+    chunks.add_argument(
+        "--budget", type=float, metavar="N", help="most tokens the chunks may have together"
+    )
+    chunks.add_argument(
+        "--strategy", metavar="NAME", help="greedy, mmr, knapsack or coverage (default: greedy)"
+    )
+    chunks.add_argument("--mmr-lambda", type=float, metavar="X", help="for mmr (default: 0.5)")
+    chunks.add_argument(
+        "--ordering",
+        metavar="NAME",
+        help="natural, u-shaped or chronological (default: natural)",
+    )
+    chunks.add_argument(
+        "--dedup",
+        dest="redundancy_threshold",
+        type=float,
+        metavar="T",
+        help="similarity that makes a near-duplicate (default: off)",
+    )
+    chunks.add_argument(
+        "--max-candidates", type=int, metavar="N", help="consider only the first N"
+    )
+
+    batch = _command(
+        commands, handlers, "batch", "answer JSON lines on stdin with JSON lines, staying warm",
+        """a line: {"root": DIR, "query": TEXT, "budgetTokens"?: N, ...any option of `pack` in camelCase}
+example:
+  echo '{"root": ".", "query": "retry failed uploads"}' | contextpackd batch""",
+    )  # fmt: skip
+    batch.add_argument(
+        "--force", action="store_true", help="accept / and the home directory as roots"
+    )
+    cache.add_command(commands)
+    return made
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    handlers: Mapping[str, Handler],
+    name: str,
+    summary: str,
+    epilog: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    parser.set_defaults(command=handlers[name])
+    return parser
+
+
+def _add_query(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "query", metavar="QUERY", help="the task in words; - reads it from stdin"
+    )
+
+
+def _add_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="accept / and the home directory as root"
+    )
+
+
+def _add_table_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=["table", ENVELOPE],
+        default="table",
+        help="for people or for programs",
+    )
+
+
+def _discovery_options(*more: str) -> list[Option]:
+    wanted = {"include", "exclude", "max_file_bytes", *more}
+    return [option for option in OPTIONS if option.field in wanted]
+
+
+def _add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
+    for option in options:
+        default = default_of(option)
+        shown = default.value if isinstance(default, StrEnum) else default
+        has_default = shown not in (None, (), False)
+        help_text = option.help + (f" (default: {shown})" if has_default else "")
+        if option.is_switch:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                action="store_true",
+                default=None,
+                help=help_text,
+            )
+        else:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                action="append" if option.is_repeated else "store",
+                metavar=option.metavar,
+                help=help_text.replace("%", "%%"),
+            )

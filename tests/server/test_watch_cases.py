@@ -1,0 +1,206 @@
+"""The cases of `fixtures/cases/f.jsonl` that the watch decides."""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contextpackd.watch import LOOK_AGAIN_SECONDS, Burst, Proof, Watch
+from harness.mirror import Limited, Mirror, scan
+from harness.trees import cases, isolate_git, run_git, write
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="events prove on Linux only")
+
+CASES = cases("f.jsonl")
+
+
+@pytest.fixture(autouse=True)
+def _git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "ws").mkdir()
+    return tmp_path / "ws"
+
+
+def decisive(root: Path) -> set[str]:
+    """Git's own files that say what is tracked."""
+    return {str(root / ".git" / name) for name in ("HEAD", "index")}
+
+
+@pytest.fixture
+def mirror(root: Path) -> Iterator[Mirror]:
+    mirror = Mirror(root, Watch(root, (), decisive(root)), decisive(root))
+    mirror.settle()
+    yield mirror
+    mirror.watch.close()
+
+
+def commit(root: Path, message: str) -> None:
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", message)
+
+
+def test_f01_a_checkout_and_back_ends_at_what_is_there(mirror: Mirror) -> None:
+    root, n_files = mirror.root, CASES["f01"]["expect"]["files"]
+    run_git(root, "init", "-q", "-b", "main")
+    write(root, {f"m{n}.py": f"main {n}\n" for n in range(n_files)})
+    commit(root, "main")
+    run_git(root, "checkout", "-q", "-b", "other")
+    write(root, {f"m{n}.py": f"other {n}\n" for n in range(n_files)})
+    commit(root, "other")
+    run_git(root, "checkout", "-q", "main")
+    mirror.settle()
+    run_git(root, "checkout", "-q", "other")
+    run_git(root, "checkout", "-q", "main")
+    named = mirror.settle()
+    assert {f"m{n}.py" for n in range(n_files)} | decisive(root) == named
+    assert scan(root, [""])[0] == mirror.files
+    assert 1 == mirror.n_sweeps
+
+
+def test_f02_a_branch_with_other_directories_is_one_batch(mirror: Mirror) -> None:
+    root = mirror.root
+    run_git(root, "init", "-q", "-b", "main")
+    write(root, {f"old/{n}.py": f"{n}\n" for n in range(30)})
+    commit(root, "main")
+    run_git(root, "checkout", "-q", "-b", "feat")
+    run_git(root, "rm", "-r", "-q", "old")
+    write(root, {f"new/deep/{n}.py": f"{n}\n" for n in range(300)})
+    commit(root, "feat")
+    run_git(root, "checkout", "-q", "main")
+    mirror.settle()
+    run_git(root, "checkout", "-q", "feat")
+    assert {"new", "old"} | decisive(root) <= mirror.ask().paths
+    assert scan(root, [""])[0] == mirror.files
+    n_asked = 1
+    while mirror.ask().paths:
+        n_asked += 1
+    assert n_asked <= CASES["f02"]["expect"]["re_packs_max"]
+
+
+def test_f03_an_atomic_save_is_one_batch_of_the_file_and_its_temporary(mirror: Mirror) -> None:
+    write(mirror.root, {"a.py": "1"})
+    mirror.settle()
+    write(mirror.root, {".a.py.tmp": "2"})
+    (mirror.root / ".a.py.tmp").replace(mirror.root / "a.py")
+    assert {".a.py.tmp", "a.py"} == mirror.ask().paths
+    assert {"a.py": b"2"} == mirror.files
+    assert set() == mirror.ask().paths
+
+
+@pytest.mark.parametrize("asks", ["after each", "at the end"])
+def test_f05_a_directory_is_removed_and_made_again(mirror: Mirror, asks: str) -> None:
+    write(mirror.root, {"s/a.py": "1"})
+    mirror.settle()
+    (mirror.root / "s/a.py").unlink()
+    (mirror.root / "s").rmdir()
+    if asks == "after each":
+        mirror.ask()
+    write(mirror.root, {"s/a.py": "2"})
+    if asks == "after each":
+        mirror.ask()
+    write(mirror.root, {"s/b.py": "3"})
+    mirror.ask()
+    index = CASES["f05"]["expect"]["index"]
+    assert {path: text.encode() for path, text in index.items()} == mirror.files
+
+
+def test_f06_a_populated_directory_moves_in_and_about_and_out(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    write(tmp_path, {"x/y/a.py": "1"})
+    seen = []
+    for source, target in (("x", "ws/x"), ("ws/x/y", "ws/z"), ("ws/z", "z")):
+        (tmp_path / source).rename(tmp_path / target)
+        mirror.ask()
+        seen.append(sorted(mirror.files))
+    assert CASES["f06"]["expect"]["index_after_each"] == seen
+
+
+def test_f08_the_limit_of_watches_is_said_once_and_answers_stay_fresh(root: Path) -> None:
+    mirror = Mirror(root, Watch(root, (), (), opened=lambda: Limited(0)))
+    assert "run `sudo sysctl fs.inotify.max_user_watches=" in (mirror.watch.message or "")
+    for n in range(3):
+        write(root, {"a.py": str(n)})
+        assert Proof.SWEEP is mirror.ask().proof
+        assert {"a.py": b"%d" % n} == mirror.files
+    mirror.watch.close()
+
+
+@pytest.mark.parametrize("kind", ["9p", "drvfs", "cifs", "nfs4", "fuse.sshfs", "virtiofs"])
+def test_f09_a_file_system_without_events_is_looked_at(root: Path, kind: str) -> None:
+    table = f"/dev/sda / ext4 rw 0 0\nhost:/x {root.parent} {kind} rw 0 0\n"
+    mirror = Mirror(root, Watch(root, (), (), mounts=lambda: table))
+    assert Proof.SWEEP is mirror.watch.mode
+    assert f"the file system {kind} at {root.parent} reports no changes" in str(
+        mirror.watch.message
+    )
+    write(root, {"a.py": "1"})
+    mirror.ask()
+    assert {"a.py": b"1"} == mirror.files
+    assert LOOK_AGAIN_SECONDS * 1000 <= CASES["f09"]["expect"]["index_fresh_within_ms"]
+    mirror.watch.close()
+
+
+def test_f13_changes_that_the_system_drops_are_looked_for(mirror: Mirror) -> None:
+    write(mirror.root, {f"s/{n}.py": "1" for n in range(500)} | {"noise.py": ""})
+    mirror.settle()
+    limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    for n in range(limit):
+        os.utime(mirror.root / ("noise.py" if n % 2 else "s/0.py"))
+    write(mirror.root, {f"s/{n}.py": "2" for n in range(500)})
+    assert mirror.ask().everything
+    assert {b"2"} == {mirror.files[f"s/{n}.py"] for n in range(500)}
+
+
+def test_f17_git_and_readers_leave_an_idle_watch_idle(mirror: Mirror) -> None:
+    run_git(mirror.root, "init", "-q")
+    write(mirror.root, {"a.py": "1", "s/b.py": "1"})
+    for name in ("a.py", "s/b.py"):
+        # While a file is as young as the index, every `git status` writes the index anew.
+        os.utime(mirror.root / name, (1, 1))
+    commit(mirror.root, "one")
+    write(mirror.root, {"a.py": "2"})
+    run_git(mirror.root, "status")
+    mirror.settle()
+    before = mirror.watch.n_batches
+    for _ in range(3):
+        run_git(mirror.root, "status")
+        run_git(mirror.root, "diff")
+        scan(mirror.root, [""])
+    assert not mirror.watch.wait(0)
+    assert CASES["f17"]["expect"]["index_passes_during_idle"] == mirror.watch.n_batches - before
+
+
+def test_f21_appends_in_a_row_are_few_batches(mirror: Mirror) -> None:
+    batches = 0
+    burst: Burst | None = None
+    for tenth in range(51):  # One every 100 ms for 5 s, and one later that ends the last.
+        now = tenth / 10 + (tenth == 50)
+        if burst is not None and now >= burst.ends_at():
+            batches, burst = batches + 1, None
+        burst = Burst(burst.first if burst else now, now)
+    assert 1 < batches <= CASES["f21"]["expect"]["re_packs_max"]["append"]
+
+
+def test_f21_a_storm_of_saves_is_one_batch(mirror: Mirror) -> None:
+    write(mirror.root, {f"s/{n}.py": "0" for n in range(500)})
+    mirror.settle()
+
+    def save() -> None:
+        for n in range(500):
+            (mirror.root / f"s/{n}.py").write_text("1")
+
+    thread = threading.Thread(target=save)
+    thread.start()
+    assert mirror.watch.wait(None)
+    thread.join()
+    mirror.ask()
+    assert {b"1"} == set(mirror.files.values())
+    assert not mirror.watch.wait(0)
