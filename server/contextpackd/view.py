@@ -265,8 +265,9 @@ class View:
             gone=frozenset(gone & known),
             skipped=(*self.survey.skipped, *left_out.values()) if is_other else None,
             configs=configs,
+            imported_only=_imported_only(left_out) if left_out != self._left_out else None,
         )
-        if change.read or change.gone:
+        if change.read or change.gone or change.imported_only is not None:
             self.restore_graph()
         self.snapshot, work = applied(self.snapshot, change)
         self._left_out = left_out
@@ -314,3 +315,8 @@ class View:
         self._young = set(young)
         self._left_out = {skip.path: skip for skip in skips}
         self._is_saved = True
+
+
+def _imported_only(left_out: Mapping[FilePath, Skip]) -> frozenset[FilePath]:
+    """Those that are code all the same: imports of them lead somewhere."""
+    return frozenset(path for path, skip in left_out.items() if skip.reason is Reason.GENERATED)
