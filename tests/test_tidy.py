@@ -41,9 +41,11 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
-    "subprocess": {"git.py", "drawing.py"},
+    "subprocess": {"git.py", "drawing.py", "bridge.py"},
 }
-BLANKET_EXCEPT = {"cli.py", "batch.py"}
+# The protocol's libraries take a second to load, and their types must not spread.
+ONLY_BELOW = {"pygls": "lsp", "lsprotocol": "lsp", "cattrs": "lsp"}
+BLANKET_EXCEPT = {"cli.py", "batch.py", "connection.py"}
 MAX_LINES = 500
 
 
@@ -108,6 +110,8 @@ def test_each_kind_of_effect_has_one_home(path: Path) -> None:
     for name in imported(ast.parse(path.read_text())):
         homes = ONLY_IN.get(name.partition(".")[0])
         assert homes is None or path.name in homes, f"{path.name} imports {name}"
+        folder = ONLY_BELOW.get(name.partition(".")[0])
+        assert folder is None or path.parent.name == folder, f"{path.name} imports {name}"
 
 
 @pytest.mark.parametrize("path", modules(CORE) + modules(SERVER), ids=name_of)

@@ -5,6 +5,7 @@ error; 130 interrupted. Results go to standard output, everything else to standa
 """
 
 import argparse
+import functools
 import json
 import logging
 import os
@@ -18,7 +19,7 @@ from pathlib import Path
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import graphs, output, report, wire
+from contextpackd import daemon_cli, graphs, output, report, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
@@ -335,6 +336,7 @@ example:
     batch.add_argument(
         "--force", action="store_true", help="accept / and the home directory as roots"
     )
+    daemon_cli.add_commands(functools.partial(_command, commands))
     return parser
 
 

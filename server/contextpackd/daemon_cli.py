@@ -1,0 +1,132 @@
+"""The commands around the daemon: serving, the stdio ends, and asking how it stands."""
+
+import argparse
+import json
+import math
+from collections.abc import Callable
+
+from contextpackd import bridge, output, place
+from contextpackd.bridge import Json
+from contextpackd.errors import OptionProblem
+
+OK, NOTHING = 0, 1
+
+Add = Callable[[str, Callable[[argparse.Namespace], int], str, str], argparse.ArgumentParser]
+"""Adds a command: its name, what runs it, a line about it, and examples."""
+
+
+def add_commands(add: Add) -> None:
+    """Add the commands of this module."""
+    lsp = add(
+        "lsp", _lsp, "the language server for an editor, on stdin and stdout",
+        """example (Neovim):
+  vim.lsp.start({ name = 'contextpack', cmd = { 'contextpackd', 'lsp' } })""",
+    )  # fmt: skip
+    lsp.add_argument(
+        "--no-daemon", action="store_true", help="serve from this process, and only this client"
+    )
+    lsp.add_argument(
+        "--stdio", action="store_true", help="does nothing: some clients always pass it"
+    )
+    served = add(
+        "daemon", _daemon, "serve everybody who works as this user, until nobody needs it",
+        """Editors and agents start it by themselves.
+example:
+  contextpackd daemon --idle 0      # stop with the last client""",
+    )  # fmt: skip
+    served.add_argument(
+        "--idle", type=_seconds, default=None, metavar="SECONDS",
+        help="how long to stay warm after the last client (default: 600)",
+    )  # fmt: skip
+    served.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    status = add(
+        "status", _status, "what the running daemon is and holds",
+        """examples:
+  contextpackd status
+  contextpackd status --format json""",
+    )  # fmt: skip
+    status.add_argument(
+        "--format", choices=["table", "json"], default="table", help="for people or programs"
+    )
+    add("stop", _stop, "end the running daemon; editors start it again when they need it", "")
+    add("restart", _restart, "end the running daemon and start one", "")
+
+
+def _lsp(parsed: argparse.Namespace) -> int:
+    if parsed.no_daemon or not bridge.HAS_SOCKETS:
+        from contextpackd.lsp import stdio  # A second of loading that only this command needs.
+
+        return stdio.run()
+    return bridge.run()
+
+
+def _daemon(parsed: argparse.Namespace) -> int:
+    _check_sockets("daemon")
+    from contextpackd import daemon  # Unix only.
+
+    idle = daemon.IDLE_SECONDS if parsed.idle is None else parsed.idle
+    return daemon.run(daemon.Terms(place.place(), idle, parsed.detached))
+
+
+def _status(parsed: argparse.Namespace) -> int:
+    control = bridge.reached(place.place()) if bridge.HAS_SOCKETS else None
+    found = control.ask({"do": "status"}) if control is not None else None
+    if control is None or found is None:
+        output.say("no daemon is running")
+        return NOTHING
+    control.close()
+    if parsed.format == "json":
+        output.write_stdout(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+    else:
+        output.write_stdout("".join(f"{line}\n" for line in _lines(found)))
+    return OK
+
+
+def _stop(_parsed: argparse.Namespace) -> int:
+    if bridge.HAS_SOCKETS and bridge.stopped(place.place()):
+        return OK
+    output.say("no daemon is running")
+    return NOTHING
+
+
+def _restart(_parsed: argparse.Namespace) -> int:
+    _check_sockets("restart")
+    found = place.place()
+    bridge.stopped(found)
+    control, _ = bridge.joined(found)
+    control.close()
+    return OK
+
+
+def _check_sockets(name: str) -> None:
+    if not bridge.HAS_SOCKETS:
+        raise OptionProblem(name, "needs Unix sockets; use `lsp --no-daemon` here")
+
+
+def _lines(found: Json) -> list[str]:
+    memory = found["memoryBytes"]
+    size = f", {memory / 1e6:.0f} MB" if isinstance(memory, int) else ""
+    lines = [
+        f"contextpackd {found['version']}, process {found['pid']}, Python {found['python']}{size}",
+        f"clients: {found['nClients']}",
+        f"socket: {found['socket']}",
+        f"log: {found['log'] or 'none'}",
+    ]
+    if found["lastError"]:
+        lines.append(f"last error: {found['lastError']}")
+    roots = found["roots"]
+    assert isinstance(roots, list)
+    for root in roots:
+        state = f"{root['nFiles']} files" if root["indexed"] else "not indexed yet"
+        lines.append(f"root: {root['root']}: {state}, {root['nClients']} clients")
+    return lines
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError("must be a number of seconds, 0 or more")
+    return seconds
