@@ -19,7 +19,7 @@ from pathlib import Path
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import daemon_cli, graphs, output, report, wire
+from contextpackd import daemon_cli, graphs, output, report, settings, wire
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
@@ -61,8 +61,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _pack(parsed: argparse.Namespace) -> int:
-    request = _request(parsed)
     workspace = _workspace(parsed)
+    request = _request(parsed, workspace.root)
     with report.progress(sys.stderr, time.monotonic) as progress:
         result = answer(workspace, request, progress)
     if parsed.format == _ENVELOPE:
@@ -86,8 +86,10 @@ def _pack(parsed: argparse.Namespace) -> int:
 
 
 def _explain(parsed: argparse.Namespace) -> int:
+    workspace = _workspace(parsed)
+    request = _request(parsed, workspace.root)
     with report.progress(sys.stderr, time.monotonic) as progress:
-        result = explanation(_workspace(parsed), _request(parsed), progress)
+        result = explanation(workspace, request, progress)
     if parsed.format == _ENVELOPE:
         document = wire.explanation_json(result, parsed.top)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
@@ -101,8 +103,9 @@ def _explain(parsed: argparse.Namespace) -> int:
 
 def _files(parsed: argparse.Namespace) -> int:
     workspace = _workspace(parsed)
+    request = _request(parsed, workspace.root)
     with report.progress(sys.stderr, time.monotonic) as progress:
-        scan = checked_scan(workspace, _request(parsed), progress)
+        scan = checked_scan(workspace, request, progress)
     if parsed.format == _ENVELOPE:
         document = wire.files_json(str(workspace.root), scan)
         output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
@@ -113,8 +116,9 @@ def _files(parsed: argparse.Namespace) -> int:
 
 def _graph(parsed: argparse.Namespace) -> int:
     workspace = _workspace(parsed)
+    request = _request(parsed, workspace.root)
     with report.progress(sys.stderr, time.monotonic) as progress:
-        scan = checked_scan(workspace, _request(parsed), progress)
+        scan = checked_scan(workspace, request, progress)
     paths = [known_path(path, "PATH", workspace, scan) for path in parsed.paths]
     shown = graphs.view(
         scan.snapshot.graph, paths, follows_importers=parsed.importers, depth=parsed.depth
@@ -169,7 +173,7 @@ def _workspace(parsed: argparse.Namespace) -> Workspace:
     return Workspace(check_root(parsed.root, force=parsed.force), grammars())
 
 
-def _request(parsed: argparse.Namespace) -> Request:
+def _request(parsed: argparse.Namespace, root: Path) -> Request:
     values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
     syntax = getattr(parsed, "format", None)
     if syntax in set(Format):
@@ -182,7 +186,11 @@ def _request(parsed: argparse.Namespace) -> Request:
     if query == "-":
         query = output.read_stdin().decode("utf-8", "replace")
     given = {name: value for name, value in values.items() if value is not None}
-    return request_of(query, given, lambda option: f"--{option.flag}")
+    found = settings.repository(root)
+    for problem in found.problems:
+        output.say(str(problem))
+    rising = settings.rising(found.values, given)
+    return request_of(query, rising, lambda option: f"--{option.flag}")
 
 
 def _copy(text: str, *, is_shown_elsewhere: bool) -> None:

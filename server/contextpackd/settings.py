@@ -8,6 +8,7 @@ A repository comes from anywhere: it may tighten what a request takes in and cho
 bundle looks, but not bring ignored files back, pin files, or raise a limit.
 """
 
+import logging
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ from contextpack.request import Request
 from contextpackd import files
 from contextpackd.errors import SettingsProblem
 from contextpackd.options import OPTIONS, Option, default_of
+
+log = logging.getLogger(__name__)
 
 REPOSITORY_FILES = (".contextpack.toml", "pyproject.toml")
 """Where a repository's settings stand; the first that has some wins."""
@@ -76,6 +79,14 @@ def repository(root: Path) -> Settings:
         if table is not None:
             return _read(name, table, REPOSITORY_OPTIONS, kebab, NONE)
     return NONE
+
+
+def of_repository(root: Path) -> Mapping[str, object]:
+    """What the repository at a root sets, its problems said in the log."""
+    found = repository(root)
+    for problem in found.problems:
+        log.warning("%s", problem)
+    return found.values
 
 
 def rising(*levels: Mapping[str, object]) -> dict[str, object]:

@@ -97,6 +97,39 @@ def test_a_client_that_stops_reading_ends_the_server(
     process.close()
 
 
+@pytest.mark.parametrize("flags", [(), ("--no-daemon",)])
+def test_a_dead_editor_ends_its_server_though_its_pipes_are_open(
+    shared: House, shop: Path, flags: tuple[str, ...]
+) -> None:
+    process = shared.start("lsp", *flags)
+    with subprocess.Popen(["sleep", "600"]) as editor:
+        params = {"capabilities": {}, "processId": editor.pid, "rootUri": shop.as_uri()}
+        process.client.request("initialize", params)
+        editor.kill()
+    assert 1 == process.ended()
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-daemon",)])
+def test_g01_a_killed_parent_leaves_no_server(
+    shared: House, shop: Path, flags: tuple[str, ...]
+) -> None:
+    script = (
+        "import subprocess, sys\n"
+        "server = subprocess.Popen(sys.argv[1:], stdin=-1, stdout=-1)\n"
+        "print(server.pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-m", "contextpackd", "lsp", *flags]
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *command],
+        env=shared.env, cwd=shared.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as parent:  # fmt: skip
+        assert parent.stdout is not None
+        server = int(parent.stdout.readline())
+        parent.kill()
+    assert has_ended(server)
+
+
 def test_editors_and_sockets_share_one_daemon_and_get_the_same_bytes(
     shared: House, shop: Path
 ) -> None:

@@ -93,6 +93,17 @@ class Client:
     def notification(self, method: str) -> Any:
         return self.wait_for(lambda m: m.get("method") == method and "id" not in m)["params"]
 
+    def wait_for_request(self, method: str) -> Message:
+        """The server's next request of this kind, answered from `answers`."""
+        while True:
+            came = self._next()
+            assert came is not None, "the server left"
+            self.taken.append(came)
+            if came.get("method") == method and "id" in came:
+                self._reply(came)
+                return came
+            self.untaken.append(came)
+
     def wait_for(self, is_wanted: Callable[[Message], bool]) -> Message:
         for message in self.untaken:
             if is_wanted(message):

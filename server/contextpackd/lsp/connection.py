@@ -51,8 +51,8 @@ class Writer:
         self._stream.write(data)
 
     def close(self) -> None:
-        """Close after what is queued."""
-        self._stream.close()
+        """Close at once: nobody reads what is queued."""
+        self._stream.transport.abort()
 
 
 def converter() -> Converter:

@@ -108,6 +108,9 @@ class Protocol(LanguageServerProtocol):
             if not is_request:
                 return  # Notifications that nobody knows are ignored, by the book.
             problem = JsonRpcMethodNotFound.of(method)
+        if problem is None and is_request != self._is_request(method):
+            kind = "notification" if is_request else "request"
+            problem = JsonRpcInvalidRequest(f"{method} is a {kind}")
         if problem is None:
             try:
                 message = self.structure_message(document)
@@ -144,6 +147,9 @@ class Protocol(LanguageServerProtocol):
             or method in self.fm.features
             or method in self.fm.builtin_features
         )
+
+    def _is_request(self, method: str) -> bool:
+        return self.get_result_type(method) is not None
 
     def _take_response(self, document: dict[str, Any]) -> None:
         msg_id = document["id"]
@@ -238,6 +244,11 @@ class Protocol(LanguageServerProtocol):
         if command is None:
             raise FieldProblem("command", f"names no command: {params.command!r}")
         return await command(params)
+
+    def hang_up(self) -> None:
+        """End the connection: nobody is at its other end."""
+        if self.writer is not None:
+            self.writer.close()
 
     def give_up(self) -> None:
         """Cancel everything that runs for this client or waits for it."""

@@ -9,6 +9,7 @@ from pygls.lsp.server import LanguageServer
 
 from contextpackd.lsp.commands import RUNS, Run
 from contextpackd.lsp.params import EXPLAIN, FILES, GRAPH, PACK, SEARCH, Command, checked
+from contextpackd.lsp.parent import watched
 from contextpackd.lsp.positions import Encoding
 from contextpackd.lsp.progress import WorkDone
 from contextpackd.lsp.protocol import Protocol
@@ -42,12 +43,14 @@ class ContextServer(LanguageServer):
             NAME, VERSION, protocol_cls=Protocol, converter_factory=lambda: converter
         )
         self.session = Session(self, shared)
+        self._unwatch: Callable[[], None] = lambda: None
         for command, run in RUNS.items():
             self.command(command.name)(_executed(self, command, run))
         _register_features(self)
 
     def opened(self, params: types.InitializeParams, encoding: str) -> None:
         """Begin with what the client says of itself."""
+        self._unwatch = watched(params.process_id, self.protocol.hang_up)
         self.session.opened(params, Encoding(encoding))
 
     def experimental(self) -> Json:
@@ -56,6 +59,7 @@ class ContextServer(LanguageServer):
 
     def close(self) -> None:
         """Give up what still runs for this client, and give back what is shared."""
+        self._unwatch()
         self.protocol.give_up()
         self.session.close()
 
@@ -107,5 +111,5 @@ def _register_features(server: ContextServer) -> None:
         session.files_changed(params)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    async def settings_changed(params: types.DidChangeConfigurationParams) -> None:
-        await session.settings_changed(params)
+    def settings_changed(params: types.DidChangeConfigurationParams) -> None:
+        session.settings_changed(params)

@@ -4,9 +4,10 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
@@ -84,7 +85,7 @@ class Session:
         """Ask for the settings, if the client has a place for them."""
         workspace = self.server.client_capabilities.workspace
         if workspace is not None and workspace.configuration:
-            self.live.spawn(self._fetch_settings())
+            self._fetch_settings()
 
     def close(self) -> None:
         """Give back everything that is shared."""
@@ -199,19 +200,25 @@ class Session:
         for root in self.folders.values():
             self.live.changed(root, Cause(Kind.SETTINGS))
 
-    async def settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
+    def settings_changed(self, params: types.DidChangeConfigurationParams) -> None:
         """The client's settings changed: they come along, or wait to be fetched."""
         workspace = self.server.client_capabilities.workspace
         if workspace is not None and workspace.configuration:
-            await self._fetch_settings()
+            self._fetch_settings()
         elif isinstance(params.settings, Mapping):
             self.configure(params.settings.get(SECTION))
 
-    async def _fetch_settings(self) -> None:
+    def _fetch_settings(self) -> None:
         params = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
-        found = await self.server.protocol.send_request_async(
-            types.WORKSPACE_CONFIGURATION, params
-        )
+        method = types.WORKSPACE_CONFIGURATION
+        # Not awaited: the answer must count for a question that comes right behind it.
+        asked = self.server.protocol.send_request(method, params)
+        asked.add_done_callback(self._settings_came)
+
+    def _settings_came(self, asked: Future[Any]) -> None:
+        if asked.cancelled() or asked.exception() is not None:
+            return  # The client left, or has no settings after all.
+        found = asked.result()
         if isinstance(found, list | tuple) and found:
             self.configure(found[0])
 
