@@ -49,6 +49,15 @@ example:
         "--format", choices=["table", "json"], default="table", help="for people or programs"
     )
     add("stop", _stop, "end the running daemon; editors start it again when they need it", "")
+    doctor = add(
+        "doctor", _doctor, "check that everything is in place, and say what to do if not",
+        """exit code 1 if something is not
+example:
+  contextpackd doctor --format json""",
+    )  # fmt: skip
+    doctor.add_argument(
+        "--format", choices=["table", "json"], default="table", help="for people or programs"
+    )
     add("restart", _restart, "end the running daemon and start one", "")
 
 
@@ -96,6 +105,22 @@ def _restart(_parsed: argparse.Namespace) -> int:
     control, _ = bridge.joined(found)
     control.close()
     return OK
+
+
+def _doctor(parsed: argparse.Namespace) -> int:
+    from contextpackd import doctor  # It loads everything, to see whether it loads.
+
+    found = list(doctor.findings())
+    if parsed.format == "json":
+        document = doctor.findings_json(found)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        for finding in found:
+            mark = "ok  " if finding.is_ok else "FAIL"
+            output.write_stdout(f"{mark} {finding.name}: {finding.state}\n")
+            if finding.advice is not None:
+                output.write_stdout(f"     {finding.advice}\n")
+    return OK if all(finding.is_ok for finding in found) else NOTHING
 
 
 def _check_sockets(name: str) -> None:
