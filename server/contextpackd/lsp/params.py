@@ -148,6 +148,25 @@ def options_of(command: Command) -> tuple[Option, ...]:
             return OPTIONS
 
 
+def shape_of(option: Option) -> str:
+    """What an option's value must be on the wire, in words."""
+    match option.metavar:
+        case "":
+            return "true or false"
+        case "N":
+            return "whole number, or text such as `8k`"
+        case "PERCENT" | "X" | "T":
+            return "number"
+        case "NAME":
+            return "text"
+        case "GLOB" | "PATH":
+            return "list of texts"
+        case "PATH=whole|outline":
+            return "object of path to `whole` or `outline`"
+        case choices:
+            return "one of " + ", ".join(f"`{choice}`" for choice in choices.split("|"))
+
+
 def checked(command: Command, arguments: Sequence[object] | None) -> dict[str, object]:
     """A command's one object: its own fields checked, options only known by their names.
 
