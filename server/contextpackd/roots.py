@@ -3,7 +3,8 @@
 How it works: a question goes into the queue of its root's thread and comes back to the event
 loop; a caller that gives up leaves the queue at once, or stops the work at its next step. Texts
 of open buffers go through the same queue, so that an answer sees every edit that came before
-its question. Everything but the jobs runs on the event loop's thread.
+its question; a workspace that is made later gets those that are open then, in their order.
+Everything but the jobs runs on the event loop's thread.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from contextpackd.errors import Stopped
-from contextpackd.grammars import Grammars
+from contextpackd.grammars import grammars
 from contextpackd.workspace import Progress, Scan, Workspace
 
 # Workspaces that stay warm although no client has their folder open; the one that was asked
@@ -33,7 +34,7 @@ Job = Callable[[Workspace, Progress], T]
 class Edit:
     """What one client has in a buffer now."""
 
-    owner: str
+    owner: int
     """The connection: the buffers of one that closes give way to another's, or to the disk."""
     file: str
     """An absolute path; for a document that is no local file its URI."""
@@ -62,6 +63,27 @@ class Cause:
 Listener = Callable[[Path, Cause], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How workspaces are made, and what they can do beside answering."""
+
+    make: Callable[[Path], Workspace]
+    """Called on the event loop's thread: nothing is read yet."""
+    edit: Callable[[Workspace, Edit], None] | None = None
+    """Let a workspace see a buffer's text. Called on the workspace's thread."""
+    follow: Callable[[Path, Callable[[], None]], Callable[[], None]] | None = None
+    """Call the function, from any thread, when something below a root may have changed, until
+    the result is called."""
+    close: Callable[[Workspace], None] | None = None
+    """Let go of what a workspace holds. Called on its thread, last."""
+
+
+def engine() -> Engine:
+    """Workspaces that look at the disk when they are asked."""
+    compiled = grammars()
+    return Engine(make=lambda root: Workspace(root, compiled))
+
+
 class Held:
     """One root: its workspace, its thread, and what its last answer saw."""
 
@@ -74,24 +96,30 @@ class Held:
         """How far the running scan is, in files."""
         # Threads are cheap until their first job.
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace")
+        self.unfollow: Callable[[], None] = lambda: None
 
 
 class Roots:
-    """The workspaces by root. `edit` is what a workspace does with an open buffer's text."""
+    """The workspaces by root."""
 
-    def __init__(
-        self, grammars: Grammars, edit: Callable[[Workspace, Edit], None] | None = None
-    ) -> None:
-        self._grammars = grammars
-        self._edit = edit
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._held: dict[Path, Held] = {}
+        self._buffers: dict[tuple[int, str], Edit] = {}
+        """What is open, the latest change last."""
         self._listeners: list[Listener] = []
         self._stops: set[threading.Event] = set()
+        self._n_owners = 0
 
     @property
     def held(self) -> tuple[Held, ...]:
         """What is warm, the one that was asked longest ago first."""
         return tuple(self._held.values())
+
+    def owner(self) -> int:
+        """A number for one more connection, by which its buffers are known."""
+        self._n_owners += 1
+        return self._n_owners
 
     def open(self, root: Path) -> Held:
         """The root for one more client; `close` gives it back."""
@@ -147,10 +175,14 @@ class Roots:
 
     def edit(self, edit: Edit, cause: Cause) -> None:
         """Let the workspaces that hold a file know its buffer's text, and the listeners."""
+        self._buffers.pop((edit.owner, edit.file), None)
+        if edit.text is not None:
+            self._buffers[edit.owner, edit.file] = edit
+        if self._engine.edit is None:
+            return  # Nobody sees buffers, so no answer is another one.
         for held in self._around(edit.file):
-            if self._edit is not None:
-                held.thread.submit(self._edit, held.workspace, edit)
-                self._tell(held.workspace.root, cause)
+            held.thread.submit(self._engine.edit, held.workspace, edit)
+            self.changed(held.workspace.root, cause)
 
     def touched(self, files: Iterable[str], cause: Cause) -> None:
         """Files may have changed on disk: tell who listens to the roots that hold them."""
@@ -159,7 +191,12 @@ class Roots:
             for held in self._around(file):
                 if held.workspace.root not in seen:
                     seen.add(held.workspace.root)
-                    self._tell(held.workspace.root, cause)
+                    self.changed(held.workspace.root, cause)
+
+    def changed(self, root: Path, cause: Cause) -> None:
+        """Tell who listens that a root's answers may be other ones."""
+        for listener in tuple(self._listeners):
+            listener(root, cause)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call this for every change from now on, until the result is called."""
@@ -171,24 +208,42 @@ class Roots:
         for stop in tuple(self._stops):
             stop.set()
         for held in self._held.values():
-            held.thread.shutdown(wait=False, cancel_futures=True)
+            self._end(held)
         self._held.clear()
 
     def _warm(self, root: Path) -> Held:
-        held = self._held.pop(root, None) or Held(Workspace(root, self._grammars))
+        held = self._held.pop(root, None) or self._made(root)
         self._held[root] = held
         self._cool(keep=root)
+        return held
+
+    def _made(self, root: Path) -> Held:
+        held = Held(self._engine.make(root))
+        if self._engine.edit is not None:
+            for edit in self._buffers.values():
+                if Path(edit.file).is_relative_to(root):
+                    held.thread.submit(self._engine.edit, held.workspace, edit)
+        if self._engine.follow is not None:
+            loop = asyncio.get_running_loop()
+
+            def tell() -> None:
+                loop.call_soon_threadsafe(self.changed, root, Cause(Kind.FILES))
+
+            held.unfollow = self._engine.follow(root, tell)
         return held
 
     def _cool(self, keep: Path | None = None) -> None:
         idle = [root for root, held in self._held.items() if not held.n_users and root != keep]
         for root in idle[: max(0, len(idle) - MAX_WARM_ROOTS)]:
-            self._held.pop(root).thread.shutdown(wait=False)
+            self._end(self._held.pop(root))
+
+    def _end(self, held: Held) -> None:
+        held.unfollow()
+        if self._engine.close is not None:
+            held.thread.submit(self._engine.close, held.workspace)
+        # What waits runs: it has been told to stop, or it is the closing.
+        held.thread.shutdown(wait=False)
 
     def _around(self, file: str) -> list[Held]:
         path = Path(file)
         return [held for root, held in self._held.items() if path.is_relative_to(root)]
-
-    def _tell(self, root: Path, cause: Cause) -> None:
-        for listener in tuple(self._listeners):
-            listener(root, cause)

@@ -6,14 +6,14 @@ import socket
 import threading
 import time
 from collections import UserDict
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contextpackd.grammars import Grammars, grammars
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
-from contextpackd.roots import Edit, Roots
+from contextpackd.roots import Engine, Roots
 from contextpackd.standing import standing
 from contextpackd.workspace import Workspace
 from harness.lsp_client import LIMIT_SECONDS, Client, socket_client
@@ -51,13 +51,11 @@ class Gate(UserDict[str, Any]):
 class Inside:
     """The loop, the roots and the clients."""
 
-    def __init__(
-        self, used: Grammars, edit: Callable[[Workspace, Edit], None] | None = None
-    ) -> None:
+    def __init__(self, used: Engine) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
-        self.roots = Roots(used, edit)
+        self.roots = Roots(used)
         self._shared = Shared(self.roots, standing(self.roots, "test", None, time.monotonic))
         self._types = connection.converter()
         self._served: dict[Client, Future[int]] = {}
@@ -105,7 +103,8 @@ class Inside:
 
 @contextlib.contextmanager
 def inside(used: Grammars | None = None, **options: Any) -> Iterator[Inside]:
-    found = Inside(used if used is not None else grammars(), **options)
+    compiled = used if used is not None else grammars()
+    found = Inside(Engine(make=lambda root: Workspace(root, compiled), **options))
     try:
         yield found
     finally:

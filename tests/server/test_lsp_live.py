@@ -1,7 +1,8 @@
 """Live packs: made again after a change, told when their text is another one, else silent."""
 
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,62 @@ def test_a_client_that_leaves_closes_its_buffers(shop: Path) -> None:
         servers.exit_code(leaves)
         stays.command("files")
         assert ["x", None] == seen
+
+
+def test_a_root_that_is_opened_later_sees_the_buffers_that_are_open(shop: Path) -> None:
+    seen: list[tuple[int, int, str | None]] = []
+    with inside(edit=lambda _w, e: seen.append((e.owner, e.version, e.text))) as servers:
+        first, second = servers.connect(), servers.connect()
+        first.initialize()
+        second.initialize()
+        uri = (shop / "a.py").as_uri()
+        for client, text in ((first, "one"), (second, "two")):
+            document = {"uri": uri, "languageId": "python", "version": 7, "text": text}
+            client.notify("textDocument/didOpen", {"textDocument": document})
+            client.command("status")
+        change = {"textDocument": {"uri": uri, "version": 8}, "contentChanges": [{"text": "x"}]}
+        first.notify("textDocument/didChange", change)
+        first.command("files", {"root": str(shop)})
+        # The latest change last, so that it is the one that is seen.
+        assert [(2, 7, "two"), (1, 8, "x")] == seen
+
+
+def test_what_the_watcher_reports_makes_live_packs_again(shop: Path) -> None:
+    changed: dict[Path, Callable[[], None]] = {}
+    ended: list[Path] = []
+
+    def follow(root: Path, tell: Callable[[], None]) -> Callable[[], None]:
+        changed[root] = tell
+        return lambda: ended.append(root)
+
+    with inside(follow=follow) as servers:
+        client = servers.connect()
+        client.initialize(shop)
+        live_pack(client)
+        edit(shop / "src/lending/policy.py")
+        changed[shop]()
+        assert {"kind": "files", "uris": []} == client.notification(CHANGED)["cause"]
+        assert [] == ended
+    assert [shop] == ended
+
+
+def test_a_workspace_is_closed_on_its_own_thread_after_its_work(shop: Path) -> None:
+    names: list[str] = []
+    is_closed = threading.Event()
+
+    def close(_workspace: object) -> None:
+        names.append(threading.current_thread().name)
+        is_closed.set()
+
+    with inside(close=close) as servers:
+        client = servers.connect()
+        client.initialize(shop)
+        client.command("files")
+        thread = servers.on_loop(
+            servers.roots.ask(
+                shop, lambda _w, _p: threading.current_thread().name, lambda _d, _t: None
+            )
+        )
+        assert not is_closed.is_set()
+    assert is_closed.wait(60)
+    assert [thread] == names

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -54,7 +53,7 @@ class Session:
     def __init__(self, server: "ContextServer", shared: Shared) -> None:
         self.server = server
         self.shared = shared
-        self.owner = uuid.uuid4().hex
+        self.owner = shared.roots.owner()
         self.folders: dict[str, Path] = {}
         """By URI, as the client wrote it; each is held open in the roots."""
         self.buffers = Buffers(Encoding.UTF16)

@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 
 from contextpackd import bridge, journal
-from contextpackd.grammars import grammars
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
-from contextpackd.roots import Roots
+from contextpackd.roots import Roots, engine
 from contextpackd.standing import standing
 
 
@@ -35,7 +34,7 @@ async def _serve(inner: socket.socket, log_file: Path | None) -> int:
     reader, writer = await asyncio.open_connection(
         sock=inner, limit=connection.MAX_HEADER_BYTES
     )
-    roots = Roots(grammars())
+    roots = Roots(engine())
     stand = standing(roots, "in-process", log_file, time.monotonic)
     try:
         return await connection.serve(
