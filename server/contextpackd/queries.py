@@ -97,7 +97,7 @@ def answer(workspace: Workspace, request: Request, progress: Progress) -> Answer
             planned,
             scan.snapshot,
             texts,
-            count=_Noticed(count, progress, len(scan.snapshot.paths)),
+            count=_Noticed(count, progress, len(scan.snapshot.sources)),
             limit=limit,
             times=_times(workspace, scan, planned),
         )

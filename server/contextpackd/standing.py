@@ -73,10 +73,10 @@ def _root_json(held: Held) -> Json:
     if held.scan is None:
         return document
     snapshot = held.scan.snapshot
-    languages = Counter(source.facts.language for source in snapshot.sources.values())
+    languages = Counter(source.language for source in snapshot.sources.values())
     rates = snapshot.graph.rates.items()
     return document | {
-        "nFiles": len(snapshot.paths),
+        "nFiles": len(snapshot.sources),
         "nSkipped": len(snapshot.skipped),
         "languages": {str(name): n for name, n in languages.most_common()},
         "rates": {

@@ -347,3 +347,35 @@ def test_the_schema_has_each_field_once() -> None:
 def test_answers_are_json(client: Client, shop: Path) -> None:
     client.initialize(shop)
     json.dumps(client.command("explain", {"query": QUERY}), allow_nan=False)
+
+
+def code_actions(client: Client, uri: str, column: int, **context: object) -> list[Any]:
+    at = {"line": 1, "character": column}
+    return client.request(  # type: ignore[no-any-return]  # JSON
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": uri},
+            "range": {"start": at, "end": at},
+            "context": {"diagnostics": [], **context},
+        },
+    )
+
+
+def test_the_symbol_under_the_cursor_can_be_packed(client: Client, shop: Path) -> None:
+    provider = client.initialize(shop)["capabilities"]["codeActionProvider"]
+    assert ["source.contextpack"] == provider["codeActionKinds"]
+    uri = (shop / "src/lending/desk.py").as_uri()
+    assert [] == code_actions(client, uri, 6)
+    text = "x = 1\ny😀 = objections_to_checkout(1)\n"
+    document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    [action] = code_actions(client, uri, 10)
+    assert "Pack context for objections_to_checkout" == action["title"]
+    pack = client.request("workspace/executeCommand", action["command"])
+    assert "src/lending/policy.py" == pack["items"][0]["path"]
+    # Not for the light bulb, not for other kinds, not between words.
+    assert [] == code_actions(client, uri, 10, triggerKind=2)
+    assert [] == code_actions(client, uri, 10, only=["quickfix"])
+    assert 1 == len(code_actions(client, uri, 10, triggerKind=1, only=["source"]))
+    assert [] == code_actions(client, uri, 5)
+    assert [] == code_actions(client, "untitled:x", 5)

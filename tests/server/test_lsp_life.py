@@ -1,12 +1,17 @@
 """The language server's life by the book: who may say what when, in which form."""
 
+import asyncio
 import contextlib
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from contextpackd.lsp.protocol import Protocol
+from contextpackd.lsp.server import ContextServer
+from contextpackd.lsp.session import Session
 from harness.lsp_client import Client, Refused, command
 from harness.lsp_inside import Inside, inside
 from harness.paths import FIXTURES
@@ -219,3 +224,19 @@ def test_a_root_that_is_no_folder_is_told_once(client: Client, tmp_path: Path) -
     assert "does not exist" in told["message"]
     with pytest.raises(Refused, match="root must be given: no folder is open"):
         client.command("files")
+
+
+def test_a_closed_connection_leaves_nothing_in_memory(servers: Inside) -> None:
+    for _ in range(5):
+        client = servers.connect()
+        client.initialize(SHOP)
+        client.command("status")
+        client.shut_down()
+        assert [] == client.end()
+        servers.exit_code(client)
+    servers.on_loop(asyncio.sleep(0))  # What was scheduled for the last one has run.
+    gc.collect()
+    kinds = (ContextServer, Protocol, Session)
+    left = [thing for thing in gc.get_objects() if isinstance(thing, kinds)]
+    # Those of other tests' connections are closed, too.
+    assert [] == left

@@ -22,7 +22,7 @@ class Buffers:
     """The open documents of one connection. Owns their texts; reads nothing from disk."""
 
     def __init__(self, encoding: Encoding) -> None:
-        self._encoding = encoding
+        self.encoding = encoding
         self._open: dict[str, Buffer] = {}
 
     def __iter__(self) -> Iterator[Buffer]:
@@ -66,6 +66,6 @@ class Buffers:
         if not isinstance(change, types.TextDocumentContentChangePartial):
             return change.text
         start, end = change.range.start, change.range.end
-        first = offset(text, start.line, start.character, self._encoding)
-        last = offset(text, end.line, end.character, self._encoding)
+        first = offset(text, start.line, start.character, self.encoding)
+        last = offset(text, end.line, end.character, self.encoding)
         return text[: min(first, last)] + change.text + text[max(first, last) :]

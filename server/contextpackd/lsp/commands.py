@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
@@ -95,10 +96,10 @@ async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
 
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
         found = queries.explanation(workspace, request, report)
-        chunks = [_chunk_json(root, chunk) for chunk in found.ranking.chunks[:top]]
+        chunks = [_chunk_json(root, chunk) for chunk in islice(found.ranking.chunks(), top)]
         return found.scan, {
             "query": found.request.query, "root": display_path(str(root)),
-            "nChunks": len(found.ranking.chunks), "chunks": chunks,
+            "nRanked": found.ranking.n_relevant, "chunks": chunks,
         }  # fmt: skip
 
     return await _asked(session, root, job, progress)
@@ -171,12 +172,11 @@ async def _asked(
 
 
 def _chunk_json(root: Path, found: RankedChunk) -> Json:
-    lines = found.chunk.lines
     return {
         "path": display_path(found.path),
         "uri": uri_of(str(root / found.path)),
-        "lines": [lines.start, lines.end],
-        "tokens": found.chunk.tokens,
+        "lines": [found.lines.start, found.lines.end],
+        "tokens": found.tokens,
         "score": found.score,
     }
 

@@ -7,6 +7,7 @@ from cattrs import Converter
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from contextpackd.lsp.actions import KIND, actions
 from contextpackd.lsp.commands import RUNS, Run
 from contextpackd.lsp.params import EXPLAIN, FILES, GRAPH, PACK, SEARCH, Command, checked
 from contextpackd.lsp.parent import watched
@@ -105,6 +106,10 @@ def _register_features(server: ContextServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         session.document_saved(params)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([KIND]))
+    def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return actions(session, params)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
