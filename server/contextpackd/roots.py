@@ -64,7 +64,7 @@ Listener = Callable[[Path, Cause], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class Backing:
     """How workspaces are made, and what they can do beside answering."""
 
     make: Callable[[Path], Workspace]
@@ -78,10 +78,10 @@ class Engine:
     """Let go of what a workspace holds. Called on its thread, last."""
 
 
-def engine() -> Engine:
+def backing() -> Backing:
     """Workspaces that look at the disk when they are asked."""
     compiled = grammars()
-    return Engine(make=lambda root: Workspace(root, compiled))
+    return Backing(make=lambda root: Workspace(root, compiled))
 
 
 class Held:
@@ -102,8 +102,8 @@ class Held:
 class Roots:
     """The workspaces by root."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, backing: Backing) -> None:
+        self._backing = backing
         self._held: dict[Path, Held] = {}
         self._buffers: dict[tuple[int, str], Edit] = {}
         """What is open, the latest change last."""
@@ -178,10 +178,10 @@ class Roots:
         self._buffers.pop((edit.owner, edit.file), None)
         if edit.text is not None:
             self._buffers[edit.owner, edit.file] = edit
-        if self._engine.edit is None:
+        if self._backing.edit is None:
             return  # Nobody sees buffers, so no answer is another one.
         for held in self._around(edit.file):
-            held.thread.submit(self._engine.edit, held.workspace, edit)
+            held.thread.submit(self._backing.edit, held.workspace, edit)
             self.changed(held.workspace.root, cause)
 
     def touched(self, files: Iterable[str], cause: Cause) -> None:
@@ -218,18 +218,18 @@ class Roots:
         return held
 
     def _made(self, root: Path) -> Held:
-        held = Held(self._engine.make(root))
-        if self._engine.edit is not None:
+        held = Held(self._backing.make(root))
+        if self._backing.edit is not None:
             for edit in self._buffers.values():
                 if Path(edit.file).is_relative_to(root):
-                    held.thread.submit(self._engine.edit, held.workspace, edit)
-        if self._engine.follow is not None:
+                    held.thread.submit(self._backing.edit, held.workspace, edit)
+        if self._backing.follow is not None:
             loop = asyncio.get_running_loop()
 
             def tell() -> None:
                 loop.call_soon_threadsafe(self.changed, root, Cause(Kind.FILES))
 
-            held.unfollow = self._engine.follow(root, tell)
+            held.unfollow = self._backing.follow(root, tell)
         return held
 
     def _cool(self, keep: Path | None = None) -> None:
@@ -239,8 +239,8 @@ class Roots:
 
     def _end(self, held: Held) -> None:
         held.unfollow()
-        if self._engine.close is not None:
-            held.thread.submit(self._engine.close, held.workspace)
+        if self._backing.close is not None:
+            held.thread.submit(self._backing.close, held.workspace)
         # What waits runs: it has been told to stop, or it is the closing.
         held.thread.shutdown(wait=False)
 

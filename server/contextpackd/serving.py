@@ -25,7 +25,7 @@ from contextpackd.daemon import Terms
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
 from contextpackd.place import Place, PlaceProblem
-from contextpackd.roots import Roots, engine
+from contextpackd.roots import Roots, backing
 from contextpackd.standing import standing
 from contextpackd.wire import Json
 
@@ -56,7 +56,7 @@ class Daemon:
 
     def __init__(self, terms: Terms, log_file: Path | None) -> None:
         self._terms = terms
-        self._roots = Roots(engine())
+        self._roots = Roots(backing())
         self._stand = standing(self._roots, "daemon", log_file, time.monotonic)
         self._shared = Shared(self._roots, self._status)
         self._converter = connection.converter()

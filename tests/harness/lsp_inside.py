@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contextpackd.grammars import Grammars, grammars
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
-from contextpackd.roots import Engine, Roots
+from contextpackd.roots import Backing, Roots
 from contextpackd.standing import standing
 from contextpackd.workspace import Workspace
 from harness.lsp_client import LIMIT_SECONDS, Client, socket_client
@@ -51,7 +51,7 @@ class Gate(UserDict[str, Any]):
 class Inside:
     """The loop, the roots and the clients."""
 
-    def __init__(self, used: Engine) -> None:
+    def __init__(self, used: Backing) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
@@ -104,7 +104,7 @@ class Inside:
 @contextlib.contextmanager
 def inside(used: Grammars | None = None, **options: Any) -> Iterator[Inside]:
     compiled = used if used is not None else grammars()
-    found = Inside(Engine(make=lambda root: Workspace(root, compiled), **options))
+    found = Inside(Backing(make=lambda root: Workspace(root, compiled), **options))
     try:
         yield found
     finally:

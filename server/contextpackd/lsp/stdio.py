@@ -13,7 +13,7 @@ from pathlib import Path
 from contextpackd import bridge, journal
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
-from contextpackd.roots import Roots, engine
+from contextpackd.roots import Roots, backing
 from contextpackd.standing import standing
 
 
@@ -34,7 +34,7 @@ async def _serve(inner: socket.socket, log_file: Path | None) -> int:
     reader, writer = await asyncio.open_connection(
         sock=inner, limit=connection.MAX_HEADER_BYTES
     )
-    roots = Roots(engine())
+    roots = Roots(backing())
     stand = standing(roots, "in-process", log_file, time.monotonic)
     try:
         return await connection.serve(
