@@ -44,6 +44,7 @@ ONLY_IN = {
     "ctypes": {"grammars.py", "inotify.py"},
     "sqlite3": {"database.py", "entries.py", "store.py"},
     "subprocess": {"child.py", "drawing.py", "git.py"},
+    "watchfiles": {"notifier.py"},
 }
 BLANKET_EXCEPT = {"cli.py", "batch.py", "worker.py"}
 MAX_LINES = 500

@@ -13,7 +13,8 @@ Rules of this file:
 How it works. On Linux the kernel queues every change in a watched directory before the call that
 made it returns (`inotify`), so `touched` reads the queue to its end and has seen every write that
 came before the question. It takes no thread and costs a few microseconds when nothing happened.
-Other systems report late and without order, so that only a sweep proves anything there.
+Other systems report late and without order, so that only a sweep proves anything there, before
+each answer; what they report (`notifier`) ends a `wait` earlier, and no more.
 
 What a caller does, at the first question and at every later one:
 
@@ -37,6 +38,7 @@ system. A sweep now and then finds those: `touched` asks for one when the last i
 
 import errno
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -48,13 +50,20 @@ from contextpackd import inotify, silence
 from contextpackd.bursts import Burst
 from contextpackd.inotify import Event, Inotify
 from contextpackd.marks import Mark, identity, mark_of
+from contextpackd.notifier import Notifier
 from contextpackd.silence import Silence
 
 # Where nothing reports changes, looking has to be cheap enough to go on forever.
 LOOK_AGAIN_SECONDS = 2.0
 # Where changes are reported and some are not: a third of a second each time at 100 000 files.
 SWEEP_AGAIN_SECONDS = 300.0
+# Where reports may get lost without a word, as Windows loses them in every larger checkout.
+NOTIFIED_SWEEP_AGAIN_SECONDS = 30.0
 MAX_PATHS = 20_000  # To look at so many one by one costs as much as a sweep.
+
+# On Linux without inotify `watchfiles` would look at every file by itself. Where a limit is reached
+# it would meet the same one, and what a file system does not report it does not hear either.
+NOTIFIER = None if sys.platform == "linux" else Notifier
 
 _CHANGES = (
     inotify.MODIFY | inotify.CLOSE_WRITE | inotify.ATTRIB | inotify.CREATE | inotify.DELETE
@@ -109,13 +118,15 @@ class Watch:
         files: Iterable[str],
         opened: Callable[[], Inotify] = Inotify,
         mounts: Callable[[], str] = silence.mounts,
+        notifier: Callable[[Path], Notifier] | None = NOTIFIER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin to watch directories, paths from the root on, and single files, absolute.
 
         Neither need exist. The first question asks for a sweep in any case. Raises nothing:
-        where the system does not report changes, `mode` and `message` say so. `clock` is
-        monotonic, in seconds.
+        where the system does not report changes, `mode` and `message` say so. `notifier` wakes
+        those who wait where there is no inotify (`opened` raises `ENOSYS`). `clock` is monotonic,
+        in seconds.
         """
         self.mode = Proof.EVENTS
         self.message: str | None = None
@@ -134,6 +145,10 @@ class Watch:
         self._changed_at = -math.inf
         self._swept_at = clock()
         self._look_again_at = -math.inf  # Where only a sweep proves anything.
+        self._new_notifier = notifier
+        self._notifier: Notifier | None = None
+        self._is_notified = False  # Whether it told of changes since the last question.
+        self._heard_since = math.inf  # Since when it is listened to without a break.
         self._queue: Inotify | None = None
         self._identity: tuple[int, int] | None = None
         self._wanted = _with_parents(directories)
@@ -162,10 +177,13 @@ class Watch:
             elif self._is_incomplete:
                 self._complete()
             self._compare_files()
+            if self._notifier is not None:
+                self._notifier.forget()
             paths, doubt = frozenset(self._paths), self._doubt
             if doubt is None and self._clock() >= self._due_at():
                 doubt = f"nothing was looked at for {SWEEP_AGAIN_SECONDS:.0f} seconds"
             self._paths.clear()
+            self._is_notified = False
             if self.mode is Proof.EVENTS:
                 self._doubt = None
             if doubt is not None:
@@ -189,6 +207,8 @@ class Watch:
                 self._compare_files()
             if self._queue is not None and self._is_pending():
                 self._queue.wake()
+            if self._notifier is not None:
+                self._notifier.follow(wanted, followed)
 
     def wait(self, timeout_seconds: float | None) -> bool:
         """Block until changes were reported and a burst of them is over, or a sweep is due.
@@ -197,7 +217,8 @@ class Watch:
         begun is waited for to its end, at most 1.2 seconds longer. Where nothing is reported it is
         true every two seconds: look again.
         """
-        until = math.inf if timeout_seconds is None else self._clock() + timeout_seconds
+        began = self._clock()
+        until = math.inf if timeout_seconds is None else began + timeout_seconds
         burst: Burst | None = None
         calm_since = math.inf  # What is pending when a wait begins may belong to a longer run.
         while not self._closed.is_set():
@@ -206,24 +227,27 @@ class Watch:
                 is_new = self._drain()
                 is_pending = self._is_pending()
                 due_at = self._due_at()
-                queue = self._queue
+                source = self._queue or self._notifier
             now = self._clock()
-            if queue is None:
+            if source is None:
                 return self._wait_to_look_again(until)
             if not is_pending:
                 burst = None
-                calm_since = -math.inf  # The queue was read to its end, and keeps what comes.
+                calm_since = self._calm_since(source, began)
             elif burst is None:
                 burst = Burst.began(now, max(calm_since, changed_at))
             elif is_new:
                 burst = burst.extended(now)
-            if now >= due_at or (burst is not None and now >= burst.ends_at()):
+            is_over = burst is not None and now >= burst.ends_at()
+            if is_over or now >= due_at:
+                # Soon after a burst: what is reported late, or lost, is found then.
+                rest = LOOK_AGAIN_SECONDS if is_over else NOTIFIED_SWEEP_AGAIN_SECONDS
+                self._look_again_at = now + rest
+                self._heard_since = math.inf
                 return True
             if now >= until and burst is None:
                 return False
-            with self._polling:
-                if self._queue is queue:
-                    queue.wait(min(due_at, burst.ends_at() if burst else until) - now)
+            self._wait_for(source, min(due_at, burst.ends_at() if burst else until) - now)
         return False
 
     def close(self) -> None:
@@ -238,12 +262,14 @@ class Watch:
         """Watch everything from the beginning, with a new queue."""
         self._stop()
         self._is_broken = False
+        is_elsewhere = False  # Whether this is a system without inotify.
         try:
             silence.check_mounts(self._mounts(), self._root, self._wanted)
             self._identity = identity(self._root)
             try:
                 self._queue = self._opened()
             except OSError as error:
+                is_elsewhere = error.errno == errno.ENOSYS
                 raise silence.no_queue(error) from error
             if not self._watch("", "", _ROOT):
                 self._stop()
@@ -252,9 +278,14 @@ class Watch:
             self._complete()
         except Silence as silent:
             self._give_up(silent)
+        if is_elsewhere and self._new_notifier is not None:
+            self._notifier = self._new_notifier(self._root)
+            self._notifier.follow(self._wanted, self._files)
+            self._look_again_at = self._clock() + NOTIFIED_SWEEP_AGAIN_SECONDS
 
     def _stop(self) -> None:
         queue, self._queue = self._queue, None
+        notifier, self._notifier = self._notifier, None
         self._watches.clear()
         self._prefixes.clear()
         self._is_incomplete = False
@@ -262,6 +293,8 @@ class Watch:
             queue.wake()
             with self._polling:
                 queue.close()
+        if notifier is not None:
+            notifier.close()
 
     def _give_up(self, silent: Silence) -> None:
         self._stop()
@@ -336,6 +369,8 @@ class Watch:
         is_new = False
         for event in self._queue.events() if self._queue is not None else ():
             is_new |= self._take(event)
+        if self._notifier is not None and self._notifier.taken():
+            is_new = self._is_notified = True
         if is_new:
             self.n_batches += 1
             self._changed_at = self._clock()
@@ -386,13 +421,37 @@ class Watch:
                 self._doubt = f"more than {MAX_PATHS} paths changed"
 
     def _is_pending(self) -> bool:
+        if self.mode is Proof.SWEEP:
+            return self._is_notified
         return bool(self._paths) or self._doubt is not None
 
     # Waiting.
 
     def _due_at(self) -> float:
         """When to look at everything even if nothing is reported."""
+        if self.mode is Proof.SWEEP:
+            return self._look_again_at
         return self._swept_at + SWEEP_AGAIN_SECONDS
+
+    def _calm_since(self, source: Inotify | Notifier, began: float) -> float:
+        """Since when no change is pending, but for those that were seen."""
+        if source is self._queue:
+            return -math.inf  # It was read to its end, and keeps everything meanwhile.
+        self._heard_since = min(self._heard_since, began)
+        return self._heard_since
+
+    def _wait_for(self, source: Inotify | Notifier, seconds: float) -> None:
+        if isinstance(source, Inotify):
+            with self._polling:
+                if self._queue is source:
+                    source.wait(seconds)
+            return
+        try:
+            source.wait(seconds)
+        except Silence as silent:
+            with self._lock:
+                if not self._closed.is_set():
+                    self._give_up(silent)
 
     def _wait_to_look_again(self, until: float) -> bool:
         end = min(until, self._look_again_at)

@@ -1,6 +1,7 @@
 """Changes at given times, and what is passed on of them, without sleeping."""
 
 import math
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -68,3 +69,30 @@ class Scripted(Inotify):
     def wait(self, timeout_seconds: float | None) -> None:
         assert timeout_seconds is not None
         self.script.wait(max(0.0, timeout_seconds) + 0.001)  # The kernel counts milliseconds.
+
+
+class ScriptedRust:
+    """What `watchfiles` does with a list of changes, in the time of a script."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.changes: set[tuple[int, str]] = set()
+
+    def watch(
+        self, group_ms: int, step_ms: int, timeout_ms: int, stop: threading.Event
+    ) -> object:
+        step = step_ms / 1000
+        if not stop.is_set() and not self.changes:
+            self.script.wait(timeout_ms / 1000)
+        if stop.is_set():
+            self.changes.clear()
+            return "stop"
+        if not self.changes:
+            return "timeout"
+        self.script.work(2 * step)  # It looks twice.
+        found = set(self.changes)
+        self.changes.clear()
+        return found
+
+    def close(self) -> None:
+        """There is nothing to close."""

@@ -1,19 +1,26 @@
 """The cases of `fixtures/cases/f.jsonl` that the watch decides."""
 
+import errno
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from contextpackd.bursts import FIRST_QUIET_SECONDS
+from contextpackd.inotify import Inotify
+from contextpackd.notifier import Notifier
 from contextpackd.watch import LOOK_AGAIN_SECONDS, Proof, Watch
 from harness.mirror import Limited, Mirror, scan
-from harness.paces import Script, Scripted
+from harness.paces import Script, Scripted, ScriptedRust
 from harness.trees import cases, isolate_git, run_git, write
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="events prove on Linux only")
 
@@ -205,6 +212,28 @@ def queued(root: Path, script: Script) -> Iterator[Watch]:
     watch.close()
 
 
+@contextmanager
+def notified(root: Path, script: Script, rust: ScriptedRust) -> Iterator[Watch]:
+    """The same where changes are notified, and only looking proves anything."""
+
+    def no_queue() -> Inotify:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    watch = Watch(
+        root,
+        ["s"],
+        (),
+        opened=no_queue,
+        notifier=lambda root: Notifier(root, opened=lambda *_: cast("RustNotify", rust)),
+        clock=script.clock,
+    )
+    watch.touched()
+    while watch.wait(0.1):
+        watch.touched()
+    yield watch
+    watch.close()
+
+
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("gap", [0.09, 0.1, 0.105])
 def test_f21_appends_in_a_row_are_few_batches(root: Path, gap: float, cost: float) -> None:
@@ -218,6 +247,16 @@ def test_f21_appends_in_a_row_are_few_batches(root: Path, gap: float, cost: floa
     script = Script(*((1 + n * gap, append) for n in range(51)))
     with queued(root, script) as watch:
         assert 1 < n_batches(watch, script, cost) <= most
+    script = Script()
+    rust = ScriptedRust(script)
+    with notified(root, script, rust) as watch:
+        path = str(root / "a.py")
+        at = script.now + 1
+        script.left.extend(
+            (at + n * gap, lambda: rust.changes.add((2, path))) for n in range(51)
+        )
+        # One more: what is reported late is looked for once after the last.
+        assert 1 < n_batches(watch, script, cost) <= most + 1
 
 
 @pytest.mark.parametrize("cost", COSTS)
