@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import tomllib
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import contextpackd
 from contextpack.model import Detail, Outcome, Reason
 from contextpackd.door import Root
 from contextpackd.options import OPTIONS, default_of
+from contextpackd.version import VERSION
 from harness.paths import FIXTURES, ROOT
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
@@ -122,3 +124,7 @@ def test_nothing_speaks_of_other_machines() -> None:
         if file == Path(__file__) or "conformance" in inside or "node_modules" in inside:
             continue
         assert not words.search(file.read_text(encoding="utf-8", errors="replace")), file
+
+
+def test_the_version_is_the_packages() -> None:
+    assert VERSION == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

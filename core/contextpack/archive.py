@@ -103,12 +103,13 @@ def restored(
 
 def with_graph(snapshot: Snapshot, data: bytes) -> Snapshot:
     """A restored snapshot with its graph. What is no graph of its files is made anew."""
-    tree = snapshot.graph.tree
+    known = snapshot.graph.tree
     try:
         version, said_by_path, found = _GRAPH_DECODER.decode(data)
     except (msgspec.MsgspecError, ValueError):
         version, said_by_path, found = 0, {}, {}
-    if version == ARCHIVE_VERSION and said_by_path.keys() == snapshot.sources.keys():
+    tree = replace(known, paths=frozenset(said_by_path.keys() | snapshot.sources.keys()))
+    if version == ARCHIVE_VERSION and said_by_path.keys() >= snapshot.sources.keys():
         return replace(snapshot, graph=graph_of(said_by_path, tree, found))
     files = {path: said(snapshot.facts(path)) for path in snapshot.sources}
     return replace(snapshot, graph=graph(files, tree))

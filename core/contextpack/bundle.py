@@ -122,47 +122,26 @@ def finish(
 
     `times` are seconds since the epoch for the chronological ordering; a file without one
     stands last. `is_index_counter` says that `count` is the counter which the snapshot's facts
-    were counted with, so that their counts are the request's too. The pack follows `previous` as `stable` says.
+    were counted with, so that their counts are the request's too. With `previous`, the standing
+    of an earlier pack, this one follows it as `stable` says.
     """
-    request = plan.request
-    lines = {path: lined(text) for path, text in texts.items()}
-    desk = Desk(
-        texts=lines,
-        languages={path: snapshot.sources[path].language for path in texts},
-        scopes=_scopes(snapshot),
-        style=_style(request),
-        count=count,
-        limit=limit,
-    )
+    desk = _desk(plan.request, snapshot, texts, count, limit)
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
     counts = counted_already if is_index_counter else counted_with(count)
-    chosen = choice(plan, lines, counts, max(1, limit - shelf.tokens))
+    chosen = choice(plan, desk.texts, counts, max(1, limit - shelf.tokens))
     if fits_frame:
         shelf = _forced(shelf, plan, desk)
         shelf = _filled(shelf, plan, chosen, desk)
-    repeated = _repeated(plan, chosen)
     standing = previous or NOTHING_STANDS
-    choices = Field(
-        candidates=plan.candidates,
-        order=chosen.order,
-        twins={path: better for path, (better, _) in repeated.items()},
-        forced=frozenset(item.path for item in plan.forced),
-        digests=MappingProxyType(
-            {
-                path: snapshot.sources[path].digest
-                for path in (*texts, *standing.digests)
-                if path in snapshot.sources
-            }
-        ),
-    )
+    repeated = _repeated(plan, chosen)
+    choices = _field(plan, chosen, repeated, snapshot, standing)
     arrange = _arrangement(plan, times or {}, standing)
     fresh, text, tokens = _rendered(shelf, arrange, desk)
     shelf = fresh
     if previous and fits_frame:
-        shelf, text, tokens = _rendered(
-            successor(fresh, standing, choices, desk), arrange, desk
-        )
+        followed = successor(fresh, standing, choices, desk)
+        shelf, text, tokens = _rendered(followed, arrange, desk)
     order = arrange(list(shelf.pieces))
     account = Account(
         ranking=plan.ranking,
@@ -195,6 +174,40 @@ def finish(
             pieces=tuple(shelf.pieces[path] for path in order),
             digests=MappingProxyType({path: choices.digests[path] for path in order}),
         ),
+    )
+
+
+def _desk(
+    request: Request,
+    snapshot: Snapshot,
+    texts: Mapping[Path, str],
+    count: BatchCounter,
+    limit: int,
+) -> Desk:
+    return Desk(
+        texts={path: lined(text) for path, text in texts.items()},
+        languages={path: snapshot.sources[path].language for path in texts},
+        scopes=_scopes(snapshot),
+        style=_style(request),
+        count=count,
+        limit=limit,
+    )
+
+
+def _field(
+    plan: Plan,
+    chosen: Choice,
+    repeated: Mapping[Path, tuple[Path, float]],
+    snapshot: Snapshot,
+    standing: Standing,
+) -> Field:
+    present = [path for path in (*plan.paths, *standing.digests) if path in snapshot.sources]
+    return Field(
+        candidates=plan.candidates,
+        order=chosen.order,
+        twins={path: better for path, (better, _) in repeated.items()},
+        forced=frozenset(item.path for item in plan.forced),
+        digests=MappingProxyType({path: snapshot.sources[path].digest for path in present}),
     )
 
 

@@ -23,6 +23,14 @@ _MULTIPLIER = 0x9E3779B1
 # So many pairs are compared at once: a few megabytes.
 _PAIRS_AT_ONCE = 1 << 17
 
+# `plain` for the bytes of ASCII: what `str.split` splits at is a space, letters are lower.
+_SPACE = 32
+_N_ASCII = 128
+_N_BYTES = 256
+_FOLDED = bytes(
+    _SPACE if chr(byte).isspace() else ord(chr(byte).lower()) for byte in range(_N_ASCII)
+) + bytes(range(_N_ASCII, _N_BYTES))
+
 Ids = NDArray[np.uint64]
 """In half as many bits where that is enough."""
 
@@ -65,7 +73,52 @@ def plain(text: str) -> str:
 
 def grams(texts: Sequence[str]) -> Grams:
     """The trigrams of each text."""
-    shown = _plains(texts)
+    shown = _in_bytes(texts)
+    joined = "".join(f"\0{text}" for text in shown) + "\0"
+    found = _delimited(joined) if joined.count("\0") == len(texts) + 1 else None
+    return _any_grams([plain(text) for text in texts]) if found is None else found
+
+
+def _in_bytes(texts: Sequence[str]) -> Sequence[str]:
+    """The texts in Latin-1: its upper half stands for the other characters, if it suffices.
+
+    Those with others are plain already; ASCII is folded later, all of it at once.
+    """
+    others = {i: plain(text) for i, text in enumerate(texts) if not text.isascii()}
+    characters = sorted(char for char in set("".join(others.values())) if not char.isascii())
+    if len(characters) > _N_BYTES - _N_ASCII:
+        return ()
+    numbers = {ord(char): number for number, char in enumerate(characters, _N_ASCII)}
+    return [
+        others[i].translate(numbers) if i in others else text for i, text in enumerate(texts)
+    ]
+
+
+def _delimited(joined: str) -> Grams | None:
+    """The trigrams of texts with NULs around them; None where one is shorter than a trigram."""
+    folded = joined.encode("latin-1").translate(_FOLDED)
+    points = np.frombuffer(folded, np.uint8)
+    is_space = points == _SPACE
+    # Of a run of spaces the first one stays, and none of it at the beginning of a text.
+    is_kept = ~is_space
+    is_kept[1:] |= ~is_space[:-1] & (points[:-1] != 0)
+    points = points[is_kept]
+    is_kept = np.ones(len(points), np.bool_)
+    is_kept[:-1] = (points[:-1] != _SPACE) | (points[1:] != 0)
+    points = points[is_kept]
+    borders = np.flatnonzero(points == 0)
+    n_grams = np.diff(borders) - 3
+    if len(n_grams) and n_grams.min() < 1:
+        return None
+    ids = _ids(points)
+    is_inside = np.ones(len(ids) + 2, np.bool_)
+    for offset in (0, 1, 2):
+        is_inside[np.maximum(borders - offset, 0)] = False
+    starts = np.concatenate([[0], np.cumsum(n_grams)]).astype(np.int64)
+    return Grams(ids[is_inside[: len(ids)]], starts)
+
+
+def _any_grams(shown: Sequence[str]) -> Grams:
     # What is shorter than a trigram is filled up with a character that no text has.
     n_filled = [max(0, 3 - len(text)) for text in shown]
     filled = [f"{'-' * n}{text}" for text, n in zip(shown, n_filled, strict=True)]
@@ -73,15 +126,21 @@ def grams(texts: Sequence[str]) -> Grams:
     points = _points("".join(filled))
     for i, n in enumerate(n_filled):
         points[offsets[i] : offsets[i] + n] = 0
-    bits = int(points.max(initial=1)).bit_length()
-    # Half as long numbers are handled in half the time.
-    width = np.uint32 if 3 * bits <= np.iinfo(np.uint32).bits else np.uint64
-    points, shift = points.astype(width), width(bits)
-    ids = (points[:-2] << shift | points[1:-1]) << shift | points[2:]
+    ids = _ids(points)
     is_inside = np.ones(len(ids), np.bool_)
     borders = offsets[1:-1]
     is_inside[borders - 1] = is_inside[borders - 2] = False
     return Grams(ids[is_inside], offsets - 2 * np.arange(len(offsets)))
+
+
+def _ids(points: NDArray[np.uint8] | NDArray[np.uint32]) -> Ids:
+    """Each three neighbouring points as one number, in half as many bits where they suffice."""
+    bits = int(points.max(initial=1)).bit_length()
+    width = np.uint32 if 3 * bits <= np.iinfo(np.uint32).bits else np.uint64
+    wide, shift = points.astype(width), width(bits)
+    pairs = np.left_shift(wide[:-2], shift) | wide[1:-1]
+    ids: Ids = np.left_shift(pairs, shift) | wide[2:]
+    return ids
 
 
 def distinct(values: Ids) -> Ids:
@@ -96,15 +155,27 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
     Each with the one that it is most like, the best of them. The threshold lies in (0, 1]; far
     below 1 many pairs have to be compared one by one.
     """
-    near: dict[int, list[tuple[int, float]]] = {}
-    for one, other in _possible_pairs(cut, threshold):
-        similarity = _jaccard(cut, one, other)
-        if similarity >= threshold:
-            near.setdefault(other, []).append((one, similarity))
+    # The first of equal texts stands for its copies: only it is compared.
+    firsts: dict[bytes, int] = {}
+    first_of = [
+        firsts.setdefault(cut.ids[cut.starts[i] : cut.starts[i + 1]].tobytes(), i)
+        for i in range(cut.n)
+    ]
+    near: dict[int, list[int]] = {}
+    for one, other in _possible_pairs(cut, sorted(firsts.values()), threshold):
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
     found: list[Repeat] = []
     dropped: set[int] = set()
-    for position in sorted(near):
-        close = [pair for pair in near[position] if pair[0] not in dropped]
+    for position, first in enumerate(first_of):
+        if first < position and first not in dropped:
+            close = [(first, 1.0)]
+        else:
+            known = [
+                one for one in near.get(first, ()) if one < position and one not in dropped
+            ]
+            alike = [(one, _jaccard(cut, one, first)) for one in known]
+            close = [pair for pair in alike if pair[1] >= threshold]
         if close:
             better, similarity = min(close, key=lambda pair: (-pair[1], pair[0]))
             dropped.add(position)
@@ -144,14 +215,6 @@ def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     return np.asarray(n_common / (sizes[:, None] + sizes[None, :] - n_common), np.float64)
 
 
-def _plains(texts: Sequence[str]) -> Sequence[str]:
-    """`plain` of each text, of all of them at once where that is possible."""
-    joined = "\0".join(texts)
-    if joined.count("\0") != len(texts) - 1:
-        return [plain(text) for text in texts]
-    return [text.strip(" ") for text in plain(joined).split("\0")]
-
-
 def _begins(ascending: Ids) -> NDArray[np.bool_]:
     """Where another value begins."""
     is_first = np.ones(len(ascending), np.bool_)
@@ -161,37 +224,40 @@ def _begins(ascending: Ids) -> NDArray[np.bool_]:
 
 def _points(text: str) -> NDArray[np.uint32]:
     """The code points, renumbered in as few bits as they need, from 1 on: 0 is free."""
-    if text.isascii():
-        return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.uint32) + np.uint32(1)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    is_present = np.zeros(int(points.max()) + 1, np.bool_)
+    is_present = np.zeros(int(points.max(initial=0)) + 1, np.bool_)
     is_present[points] = True
     return np.cumsum(is_present, dtype=np.uint32)[points]
 
 
-def _possible_pairs(cut: Grams, threshold: float) -> list[tuple[int, int]]:
-    """A superset of the pairs that are alike enough, the better one of each first.
+def _possible_pairs(
+    cut: Grams, positions: Sequence[int], threshold: float
+) -> list[tuple[int, int]]:
+    """A superset of the pairs among these texts that are alike enough.
 
     Of two sets whose Jaccard similarity is `t`, at most `(1 - t) / (1 + t)` of the sum of their
     sizes stands in only one of them; and a set is no larger than the text is long.
     """
-    signatures = _signatures(cut)
+    chosen, n = np.array(positions, np.int64), len(positions)
+    signatures = _signatures(cut)[chosen]
     # The slack covers the rounding of products: one pair too many costs nothing.
-    most = (np.diff(cut.starts) * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
+    lengths = np.diff(cut.starts)[chosen]
+    most = (lengths * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
     found: list[tuple[int, int]] = []
-    firsts = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
-    n_rows = max(1, _PAIRS_AT_ONCE // max(1, cut.n))
-    for start in range(0, cut.n, n_rows):
+    first_words = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
+    n_rows = max(1, _PAIRS_AT_ONCE // max(1, n))
+    for start in range(0, n, n_rows):
         rows = slice(start, start + n_rows)
-        n_differing = np.zeros((len(most[rows]), cut.n), np.uint8)
-        for word in firsts:
+        n_differing = np.zeros((len(most[rows]), n), np.uint8)
+        for word in first_words:
             n_differing += np.bitwise_count(word[rows, None] ^ word)
         one, other = np.nonzero(n_differing <= most[rows, None] + most)
         one += start
         one, other = one[one < other], other[one < other]
         n_differing = np.bitwise_count(signatures[one] ^ signatures[other]).sum(axis=1)
         is_possible = n_differing <= most[one] + most[other]
-        found += zip(one[is_possible].tolist(), other[is_possible].tolist(), strict=True)
+        one, other = chosen[one[is_possible]], chosen[other[is_possible]]
+        found += zip(one.tolist(), other.tolist(), strict=True)
     return found
 
 

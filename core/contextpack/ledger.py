@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from heapq import nsmallest
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from contextpack.rank import Floats, RankedFile, Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
 from contextpack.snapshot import Source
-from contextpack.text import Lines
+from contextpack.text import Lines, first_sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +145,10 @@ def _left_out(account: Account, limit: int | None = None) -> list[LedgerEntry]:
     paths = [path for path in scored if path not in account.shelf.pieces][:limit]
     n_more = None if limit is None else limit - len(paths)
     if n_more != 0:
-        scoreless = [
-            path
-            for path in snapshot.sources
-            if path not in account.shelf.pieces and account.ranking.score(path) <= 0
-        ]
-        paths += sorted(scoreless) if n_more is None else nsmallest(n_more, scoreless)
+        is_scoreless = snapshot.postings.is_alive & ~(account.ranking.file_scores > 0)
+        is_scoreless[[snapshot.slots[path] for path in account.order]] = False
+        scoreless = snapshot.paths[is_scoreless].tolist()
+        paths += sorted(scoreless) if n_more is None else first_sorted(scoreless, n_more)
     cut_score = account.cut_score
     return [_excluded(account, snapshot.sources[path], cut_score) for path in paths]
 

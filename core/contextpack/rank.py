@@ -18,7 +18,7 @@ from contextpack.postings import Hits, Postings, stem_of
 from contextpack.query import Mention, Question, question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
-from contextpack.text import Lines
+from contextpack.text import Lines, first_sorted
 
 Floats = NDArray[np.float64]
 
@@ -141,12 +141,20 @@ class Ranking:
         """The `n` best files with a score, best first, or all of them; ties by path."""
         paths, scores = self.snapshot.paths, self.file_scores
         slots = np.flatnonzero(scores > 0)
-        if n is not None and n < len(slots):
-            # All that tie with the last one: which of them are among the best their paths say.
-            least = np.partition(scores[slots], len(slots) - n)[len(slots) - n] if n else np.inf
-            slots = slots[scores[slots] >= least]
-        found = zip((-scores[slots]).tolist(), paths[slots].tolist(), strict=True)
-        return [path for _, path in sorted(found)][:n]
+        if n is None or n >= len(slots):
+            return self._sorted(slots)
+        if n <= 0:
+            return []
+        least = np.partition(scores[slots], len(slots) - n)[len(slots) - n]
+        above = self._sorted(slots[scores[slots] > least])
+        # Which of those that tie with the last one are among the best their paths say.
+        return above + first_sorted(
+            paths[slots[scores[slots] == least]].tolist(), n - len(above)
+        )
+
+    def _sorted(self, slots: NDArray[np.int64]) -> list[Path]:
+        paths, scores = self.snapshot.paths[slots].tolist(), self.file_scores[slots]
+        return [path for _, path in sorted(zip((-scores).tolist(), paths, strict=True))]
 
     def score(self, path: Path) -> float:
         """The score of a file; 0 where it has none."""

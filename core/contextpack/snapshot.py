@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.codec import Scope, decoded, decoded_scopes, decoded_terms
-from contextpack.graph import Graph, graph, said, updated
+from contextpack.graph import Graph, Said, graph, said, updated
 from contextpack.kinds import KINDS, kind_of
 from contextpack.model import Facts, Path, Skip, TermCounts
 from contextpack.postings import NO_POSTINGS, Postings, Replaced, Slots, replaced
@@ -96,6 +96,8 @@ class Change:
     gone: frozenset[Path] = frozenset()
     skipped: tuple[Skip, ...] | None = None
     """What is left out of the workspace now; None where that is as before."""
+    imported_only: frozenset[Path] | None = None
+    """Files that are left out but may be imported, such as generated code; None: as before."""
     configs: Mapping[Path, str] = field(default_factory=dict)
     """The texts of those among the read ones that configure resolution."""
 
@@ -113,6 +115,9 @@ class Work:
 
 
 NO_WORK = Work(0, 0, ())
+
+SILENT = Said("", ())
+"""Of a file that is only a target of imports: what it imports itself does not matter."""
 
 Columns = NDArray[np.object_]
 
@@ -184,7 +189,9 @@ def empty(standard_library: frozenset[str]) -> Snapshot:
 
 def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     """The snapshot after a change, and what making it cost."""
-    if not (change.read or change.restated or change.gone) and change.skipped is None:
+    if not (change.read or change.restated or change.gone) and (
+        change.skipped is None and change.imported_only is None
+    ):
         return before, NO_WORK
     indexed = [r for r in change.read if not _is_known(before, r.source)]
     sources = {**before.sources}
@@ -200,10 +207,13 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
         [(r.source.path, r.terms, r.facts.chunks) for r in indexed],
     )
     # Files of which only the configuration changed are not indexed, but resolve others' imports.
+    known = before.graph.said.keys()
+    silent = known - before.sources.keys() if change.imported_only is not None else set()
+    also = change.imported_only or frozenset()
     made, work = updated(
         before.graph,
-        {r.source.path: said(r.facts) for r in change.read},
-        gone,
+        {r.source.path: said(r.facts) for r in change.read} | dict.fromkeys(also, SILENT),
+        (gone | silent) - also - {r.source.path for r in change.read},
         change.configs,
     )
     paths = np.concatenate([before.paths, _objects([r.source.path for r in indexed])])
@@ -272,6 +282,7 @@ def edges(
         (slots[source], slots[target])
         for source in sources
         for target in imports.get(source, ())
+        if target in slots
     ]
     columns = np.array(pairs, np.int64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]

@@ -1,7 +1,7 @@
 """Lines and paths as text. Line numbers are 1-based and inclusive everywhere in the project."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 _LINE_FEED = 10
+
+# So many paths tell roughly where the others lie.
+SAMPLED_PATHS = 512
 
 _start = attrgetter("start")
 
@@ -127,6 +130,18 @@ def display_path(path: str) -> str:
     for char, escape in _SHORT_ESCAPES:
         path = path.replace(char, escape)
     return _UNPRINTABLE.sub(_escape, path)
+
+
+def first_sorted(paths: Sequence[str], n: int) -> list[str]:
+    """The first `n` of the paths in their order, without sorting a hundred thousand of them."""
+    if len(paths) > 2 * SAMPLED_PATHS and n < len(paths):
+        sample = sorted(paths[:: len(paths) // SAMPLED_PATHS])
+        # Where they lie as in the sample, so many times `n` are not above this one.
+        border = sample[min(len(sample) - 1, 1 + 3 * n * len(sample) // len(paths))]
+        few = [path for path in paths if path <= border]
+        if len(few) >= n:
+            return sorted(few)[:n]
+    return sorted(paths)[:n]
 
 
 def has_bidi_controls(text: str) -> bool:

@@ -5,19 +5,32 @@ from typing import NoReturn
 
 INTERRUPTED = 130
 
+# What an editor starts needs nothing of the command line, and is waited for.
+_BRIDGES = (["lsp"], ["lsp", "--stdio"])
+
 
 def main() -> NoReturn:
     """Run one command and leave with its exit code."""
     try:
         # Imports take a third of a second, in which people press Ctrl-C, too.
-        from contextpackd.cli import run
-
-        code = run()
+        code = _bridged() if sys.argv[1:] in _BRIDGES else _run()
     except KeyboardInterrupt:
         sys.stderr.write("contextpackd: interrupted; nothing was written\n")
         code = INTERRUPTED
     _settle()
     raise SystemExit(code)
+
+
+def _run() -> int:
+    from contextpackd.cli import run
+
+    return run()
+
+
+def _bridged() -> int:
+    from contextpackd import bridge
+
+    return bridge.run_or_say() if bridge.HAS_SOCKETS else _run()
 
 
 def _settle() -> None:

@@ -1,13 +1,14 @@
 """What the command line understands: every command with its options and help."""
 
 import argparse
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 
 from contextpack.model import Format
-from contextpackd import cache
+from contextpackd import cache, daemon_arguments
 from contextpackd.graphs import GraphFormat
 from contextpackd.options import OPTIONS, Option, default_of
 
@@ -192,6 +193,7 @@ example:
         "--force", action="store_true", help="accept / and the home directory as roots"
     )
     cache.add_command(commands)
+    daemon_arguments.add_commands(functools.partial(_command, commands, handlers))
     return made
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from contextpack.errors import PackError
 from contextpack.text import writable
+from contextpackd import settings
 from contextpackd.disk import check_root
 from contextpackd.errors import DaemonError, OptionProblem
 from contextpackd.options import request_from_json
@@ -50,7 +51,9 @@ def _answered(
         return error_json("INVALID_LINE", "a line must be a JSON object")
     try:
         workspace = _workspace(document, workspaces, shared, force=force)
-        request = request_from_json(document, other=_FIELDS)
+        request = request_from_json(
+            document, other=_FIELDS, below=settings.of_repository(workspace.root)
+        )
         return answer_json(answer(workspace, request, lambda _done, _total: None))
     except OptionProblem as error:
         return error_json("INVALID_OPTION", str(error), {"option": writable(error.option)})

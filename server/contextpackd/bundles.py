@@ -110,7 +110,7 @@ def is_nothing_else(text: str) -> bool:
 def _request(found: Excerpts) -> Request | None:
     if found.stamp is None:
         return None
-    return request_from_json(found.stamp.question, other=frozenset())
+    return request_from_json(found.stamp.question, other=frozenset(), below={})
 
 
 def _files(

@@ -12,12 +12,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
-from contextpackd import bundles, graphs, output, report, wire
+from contextpackd import bundles, daemon_cli, graphs, output, report, settings, wire
 from contextpackd.arguments import ENVELOPE, Handler, parser
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
@@ -65,8 +66,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _pack(parsed: argparse.Namespace) -> int:
-    request = _request(parsed)
     with _workspace(parsed) as workspace:
+        request = _request(parsed, workspace.root)
         with report.progress(sys.stderr, time.monotonic) as progress:
             result = answer(workspace, request, progress)
         return _show_pack(parsed, result)
@@ -94,8 +95,8 @@ def _show_pack(parsed: argparse.Namespace, result: Answer) -> int:
 
 
 def _explain(parsed: argparse.Namespace) -> int:
-    request = _request(parsed)
     with _workspace(parsed) as workspace:
+        request = _request(parsed, workspace.root)
         with report.progress(sys.stderr, time.monotonic) as progress:
             result = explanation(workspace, request, progress)
         return _show_explanation(parsed, result)
@@ -114,11 +115,11 @@ def _show_explanation(parsed: argparse.Namespace, result: Explanation) -> int:
 
 
 def _files(parsed: argparse.Namespace) -> int:
-    request = _request(parsed)
     with (
         _workspace(parsed) as workspace,
         report.progress(sys.stderr, time.monotonic) as progress,
     ):
+        request = _request(parsed, workspace.root)
         scan = checked_scan(workspace, request, progress)
     if parsed.format == ENVELOPE:
         document = wire.files_json(str(workspace.root), scan)
@@ -129,11 +130,11 @@ def _files(parsed: argparse.Namespace) -> int:
 
 
 def _graph(parsed: argparse.Namespace) -> int:
-    request = _request(parsed)
     with (
         _workspace(parsed) as workspace,
         report.progress(sys.stderr, time.monotonic) as progress,
     ):
+        request = _request(parsed, workspace.root)
         scan = checked_scan(workspace, request, progress, with_graph=True)
     paths = [known_path(path, "PATH", workspace, scan) for path in parsed.paths]
     shown = graphs.view(
@@ -155,7 +156,7 @@ def _graph(parsed: argparse.Namespace) -> int:
 
 
 def _index(parsed: argparse.Namespace) -> int:
-    discovery = discovery_of(_request(parsed))
+    discovery = discovery_of(_request(parsed, check_root(parsed.root, force=parsed.force)))
     root = check_root(parsed.root, force=parsed.force)
     shared = engine()
     try:
@@ -254,7 +255,7 @@ def _workspace(parsed: argparse.Namespace) -> Iterator[Workspace]:
         shared.close()
 
 
-def _request(parsed: argparse.Namespace) -> Request:
+def _request(parsed: argparse.Namespace, root: Path) -> Request:
     values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
     syntax = getattr(parsed, "format", None)
     if syntax in set(Format):
@@ -267,7 +268,11 @@ def _request(parsed: argparse.Namespace) -> Request:
     if query == "-":
         query = output.read_stdin().decode("utf-8", "replace")
     given = {name: value for name, value in values.items() if value is not None}
-    return request_of(query, given, lambda option: f"--{option.flag}")
+    found = settings.repository(root)
+    for problem in found.problems:
+        output.say(str(problem))
+    rising = settings.rising(found.values, given)
+    return request_of(query, rising, lambda option: f"--{option.flag}")
 
 
 def _copy(text: str, *, is_shown_elsewhere: bool) -> None:
@@ -297,5 +302,6 @@ _HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "refresh": _refresh,
         "pack-chunks": _pack_chunks,
         "batch": _batch,
+        **daemon_cli.HANDLERS,
     }
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from contextpack.bundle import Pack
 from contextpack.request import Request
+from contextpackd import settings
 from contextpackd.disk import check_root
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.queries import Answer, answer
@@ -75,7 +76,8 @@ class Root:
         unknown = set(options) - {option.field for option in OPTIONS}
         if unknown:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
-        request: Request = request_of(query, options, lambda option: option.field)
+        values = settings.rising(settings.of_repository(self.path), options)
+        request: Request = request_of(query, values, lambda option: option.field)
         standing = previous.standing if previous else None
         result = answer(self._workspace, request, lambda _done, _total: None, standing)
         self._workspace.save()

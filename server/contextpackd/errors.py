@@ -86,3 +86,30 @@ class CacheProblem(DaemonError):
         super().__init__(f"cannot clear {directory}: {reason}")
         self.directory = directory
         self.reason = reason
+
+
+class Stopped(DaemonError):
+    """Work that was given up because nobody waits for it any more."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(f"the work on {root} was stopped")
+        self.root = root
+
+
+class FieldProblem(DaemonError):
+    """A field of a request's object that cannot be."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class SettingsProblem(DaemonError):
+    """A setting that cannot be; the previous value stays."""
+
+    def __init__(self, source: str, key: str, problem: str) -> None:
+        super().__init__(f"{source}: settings key `{key}` {problem}")
+        self.source = source
+        self.key = key
+        self.problem = problem

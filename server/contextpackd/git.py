@@ -3,7 +3,7 @@
 Rules of this file:
 
 - A repository may come from anywhere, with its `.git/config`: it must not get a program run.
-  So only `rev-parse`, `ls-files`, `check-ignore`, `config`, `log` and `diff-index --cached` are
+  So only `version`, `rev-parse`, `ls-files`, `check-ignore`, `config`, `log` and `diff-index --cached` are
   called. None of them runs
   filters, textconv, external diffs, hooks, aliases or the network, and the file system monitor,
   which `ls-files` and `check-ignore` would start, is switched off on the command line, where no
@@ -86,6 +86,12 @@ class Configuration:
     """`core.excludesFile`, if it is set."""
     settings: tuple[str, ...]
     """Keys and values that decide whether git answers for a folder, and how names compare."""
+
+
+def version() -> str:
+    """Git's own version, such as `2.39.5`. Raises `GitUnavailable`."""
+    output = _output(Path(os.sep), "version")
+    return os.fsdecode(output).removeprefix("git version ").strip()
 
 
 def toplevel(folder: Path) -> Path:

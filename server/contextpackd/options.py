@@ -195,15 +195,18 @@ def request_of(
         raise OptionProblem(name(option), problem) from error
 
 
-def request_from_json(document: Mapping[str, object], *, other: frozenset[str]) -> Request:
+def request_from_json(
+    document: Mapping[str, object], *, other: frozenset[str], below: Mapping[str, object]
+) -> Request:
     """The request in a JSON object; `other` names the fields that are not the request's.
 
-    Raises `OptionProblem` for unknown fields and wrong values.
+    `below` are the values, by field name, of what the object does not say. Raises
+    `OptionProblem` for unknown fields and wrong values.
     """
     by_name = {
         name: option for option in OPTIONS for name in (option.json_name, *option.aliases)
     }
-    values: dict[str, object] = {}
+    values = dict(below)
     for name, value in document.items():
         if name == "query" or name in other:
             continue

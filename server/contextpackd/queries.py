@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from contextpack.request import Forced, Order, Request, Scorer
 from contextpack.stable import Standing
 from contextpack.text import display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
-from contextpackd.counters import counter
+from contextpackd.counters import Counter, counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
@@ -59,6 +59,24 @@ class Explanation:
     scan: Scan
 
 
+@dataclass(frozen=True, slots=True)
+class _Noticed:
+    """A counter that says at each use that work goes on: who gave up stops the packing there."""
+
+    counter: Counter
+    progress: Progress
+    n_files: int
+
+    def __call__(self, text: str) -> int:
+        self.progress(self.n_files, self.n_files)
+        return self.counter(text)
+
+    def count_many(self, texts: Iterable[str]) -> list[int]:
+        """The tokens of each text, in order."""
+        self.progress(self.n_files, self.n_files)
+        return self.counter.count_many(texts)
+
+
 def answer(
     workspace: Workspace, request: Request, progress: Progress, previous: Standing | None = None
 ) -> Answer:
@@ -82,7 +100,7 @@ def answer(
             planned,
             scan.snapshot,
             texts,
-            count=count,
+            count=_Noticed(count, progress, len(scan.snapshot.sources)),
             limit=limit,
             is_index_counter=profile == profile_of(INDEX_MODEL),
             times=_times(workspace, scan, planned),

@@ -36,6 +36,8 @@ STANDARD_LIBRARY = frozenset(sys.stdlib_module_names)
 # The parts that are saved of a root.
 SURVEY, INDEX, GRAPH, RECORDS = PARTS = ("survey", "index", "graph", "records")
 
+NO_MOVES = Moves((), (), is_skipped_changed=False, n_looked=0, n_listed=0)
+
 # Less than this share of the files, and fewer than so many, are not worth saving again: reading
 # them the next time costs less.
 UNSAVED_SHARE = 0.02
@@ -73,7 +75,7 @@ class Effort:
 
 
 _Records = tuple[str, list[str], list[tuple[str, str, str | None]]]
-"""The recipe, the young files, and what was skipped for its content."""
+"""The edition, the young files, and what was skipped for its content."""
 _RECORDS = msgspec.msgpack.Decoder(_Records)
 
 
@@ -85,7 +87,7 @@ class View:
         root: Path,
         discovery: Discovery,
         reader: Reader,
-        recipe: str,
+        edition: str,
         saved: Mapping[str, bytes] | None = None,
     ) -> None:
         parts = saved or {}
@@ -93,7 +95,7 @@ class View:
         self.survey = Survey(root, discovery, parts.get(SURVEY))
         self.snapshot = empty(STANDARD_LIBRARY)
         self._reader = reader
-        self._recipe = recipe
+        self._edition = edition
         self._young: set[FilePath] = set()
         self._unread: set[FilePath] = set()
         self._touched: set[FilePath] | None = None
@@ -133,7 +135,7 @@ class View:
             # A stat that was young when the file was read says nothing until it is older.
             self._unread |= self._young
         else:
-            moves = self.survey.refresh(self._touched)
+            moves = self.survey.refresh(self._touched) if self._touched else NO_MOVES
         self._touched = set()
         known = self.survey.candidates
         gone = set(moves.gone)
@@ -263,8 +265,9 @@ class View:
             gone=frozenset(gone & known),
             skipped=(*self.survey.skipped, *left_out.values()) if is_other else None,
             configs=configs,
+            imported_only=_imported_only(left_out) if left_out != self._left_out else None,
         )
-        if change.read or change.gone:
+        if change.read or change.gone or change.imported_only is not None:
             self.restore_graph()
         self.snapshot, work = applied(self.snapshot, change)
         self._left_out = left_out
@@ -285,7 +288,7 @@ class View:
         kept, _ = applied(self.snapshot, Change(gone=odd)) if odd else (self.snapshot, None)
         left_out = [skip for path, skip in self._left_out.items() if is_writable(path)]
         records: _Records = (
-            self._recipe,
+            self._edition,
             sorted(self._young - odd),
             [(skip.path, skip.reason.value, skip.rule) for skip in left_out],
         )
@@ -299,8 +302,8 @@ class View:
 
     def _restore(self, parts: Mapping[str, bytes]) -> None:
         try:
-            recipe, young, left_out = _RECORDS.decode(parts[RECORDS])
-            if recipe != self._recipe:
+            edition, young, left_out = _RECORDS.decode(parts[RECORDS])
+            if edition != self._edition:
                 return
             skips = [Skip(path, Reason(reason), rule) for path, reason, rule in left_out]
             skipped = sorted((*self.survey.skipped, *skips), key=lambda s: (s.path, s.reason))
@@ -312,3 +315,8 @@ class View:
         self._young = set(young)
         self._left_out = {skip.path: skip for skip in skips}
         self._is_saved = True
+
+
+def _imported_only(left_out: Mapping[FilePath, Skip]) -> frozenset[FilePath]:
+    """Those that are code all the same: imports of them lead somewhere."""
+    return frozenset(path for path, skip in left_out.items() if skip.reason is Reason.GENERATED)

@@ -4,11 +4,13 @@ Every change to what is known of a root goes through here, in one thread at a ti
 out is immutable and may be read by any thread.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import contextpack
 from contextpack import model
 from contextpack.snapshot import Snapshot
 from contextpackd import disk
@@ -44,6 +46,9 @@ class Engine:
     """Held while the pool works for one of them."""
     store: Store
     recipe: str
+    """Of facts: those of another one are not these."""
+    edition: str
+    """Of this program: what another one saved of a root is not read."""
 
     def close(self) -> None:
         """End the workers and close the store."""
@@ -53,7 +58,20 @@ class Engine:
 
 def engine(store: Store | None = None, n_workers: int | None = None) -> Engine:
     """An engine; without a store of one's own it uses that of the user."""
-    return Engine(Pool(n_workers), threading.Lock(), store or Store.opened(), recipe())
+    facts = recipe()
+    return Engine(
+        Pool(n_workers), threading.Lock(), store or Store.opened(), facts, _edition(facts)
+    )
+
+
+def _edition(facts: str) -> str:
+    """The recipe of facts, and what every source file of this program is told by."""
+    digest = hashlib.blake2b(facts.encode(), digest_size=16)
+    for home in (Path(contextpack.__file__).parent, Path(__file__).parent):
+        for source in sorted(home.rglob("*.py")):
+            status = source.stat()
+            digest.update(f"{source} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +229,7 @@ class Workspace:
         if view is None:
             is_default = not discovery.include and not discovery.exclude
             saved = self._shared.store.saved_parts(self.root, PARTS) if is_default else {}
-            view = View(self.root, discovery, self._reader, self._shared.recipe, saved)
+            view = View(self.root, discovery, self._reader, self._shared.edition, saved)
         # The one that was used last stands last.
         self._views[discovery] = view
         while len(self._views) > MAX_VIEWS:

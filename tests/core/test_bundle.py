@@ -5,19 +5,22 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextpack.bundle import finish
 from contextpack.ledger import brief_ledger
 from contextpack.model import Detail, Format, LedgerEntry, Outcome, Reason, Skip
+from contextpack.plan import plan
 from contextpack.request import Forced, Order, Request, Strategy
 from contextpack.text import split_lines
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
-from harness.memory import packed, snapshot_of
+from harness.memory import COUNT, packed, snapshot_of
 from harness.strategies import requests, workspaces
 
 
@@ -147,6 +150,47 @@ def test_the_budget_is_used_when_enough_is_relevant(strategy: Strategy, budget: 
         BIG, Request(query="cart total", budget_tokens=budget, strategy=strategy, dedup=1)
     )
     assert 0.95 * budget <= pack.tokens <= budget
+
+
+@dataclass
+class Tally:
+    """A counter that says how much it was asked to count."""
+
+    n_characters: int = 0
+    n_batches: int = 0
+
+    def __call__(self, text: str) -> int:
+        return self.count_many([text])[0]
+
+    def count_many(self, texts: Iterable[str]) -> list[int]:
+        batch = list(texts)
+        self.n_characters += sum(map(len, batch))
+        self.n_batches += 1
+        return COUNT.count_many(batch)
+
+
+def test_a_text_is_counted_a_few_times_and_not_once_for_each_part_of_it() -> None:
+    snapshot = snapshot_of(BIG)
+    planned = plan(snapshot, Request(query="cart total", dedup=1))
+    tally = Tally()
+    texts = {path: BIG[path] for path in planned.paths}
+    pack = finish(planned, snapshot, texts, count=tally, limit=8000, is_index_counter=True)
+    assert pack.tokens > 7600
+    assert tally.n_characters < 4 * len(pack.text)
+    assert tally.n_batches < 25
+
+
+@given(st.data())
+def test_the_indexs_own_counts_make_the_same_pack(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    request = replace(data.draw(requests(files)), model="o200k")
+    snapshot = snapshot_of(files)
+    planned = plan(snapshot, request)
+    texts = {path: files[path] for path in planned.paths}
+    limit = request.spendable_tokens
+    counted_anew = finish(planned, snapshot, texts, count=COUNT, limit=limit)
+    known = finish(planned, snapshot, texts, count=COUNT, limit=limit, is_index_counter=True)
+    assert counted_anew == known
 
 
 def test_coverage_shows_more_directories_than_greedy_does() -> None:

@@ -56,7 +56,7 @@ def test_a_stamp_asks_the_same_question(data: st.DataObject) -> None:
     request = replace(data.draw(requests(files)), stamp=True)
     found = stamp_in(stamp_line(question_of(request), "1" * 18))
     assert found is not None
-    assert request == request_from_json(found.question, other=frozenset())
+    assert request == request_from_json(found.question, other=frozenset(), below={})
 
 
 @given(st.text(max_size=200))

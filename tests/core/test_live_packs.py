@@ -1,6 +1,7 @@
 """Packs that follow one another while files change: what must hold at every step."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -106,8 +107,21 @@ class LivePack(RuleBasedStateMachine):
     def delete(self, data: st.DataObject) -> None:
         del self.files[data.draw(st.sampled_from(sorted(self.files)))]
 
+    @rule(budget=st.integers(40, 1200))
+    def spend(self, budget: int) -> None:
+        self.request = replace(self.request, budget_tokens=budget)
+
+    @precondition(lambda self: self.files)
+    @rule(data=st.data())
+    def pin(self, data: st.DataObject) -> None:
+        self.request = replace(
+            self.request, pins=(data.draw(st.sampled_from(sorted(self.files))),)
+        )
+
     @rule()
     def ask(self) -> None:
+        pins = tuple(path for path in self.request.pins if path in self.files)
+        self.request = replace(self.request, pins=pins)
         before = self.pack
         pack = packed(self.files, self.request, previous=before)
         assert pack.tokens == COUNT(pack.text) <= self.request.budget_tokens

@@ -1,6 +1,10 @@
 """The cases of `fixtures/cases/b.jsonl` about what texts say: outlines, edges, lost grammars."""
 
+import hashlib
+import math
+import os
 import sys
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,6 +62,14 @@ def test_b06_a_chunk_begins_at_its_line_whatever_ends_lines(tmp_path: Path) -> N
     before = "".join(split_lines(text)[: found["b"].lines.start - 1])
     assert len(before.encode()) == expect["chunk_of_b"]["start_byte"]
     lines = split_lines(text)
+    shown = "".join(lines[found["b"].lines.start - 1 : found["b"].lines.end])
+    # Its end in the case is before the last line's own, which our lines hold.
+    assert (
+        len((before + shown.removesuffix("\r\n")).encode())
+        == (expect["chunk_of_b"]["end_byte"])
+    )
+    digest = hashlib.sha256(shown.removesuffix("\r\n").encode()).hexdigest()
+    assert digest == expect["chunk_of_b"]["text_sha256"]
     chunks = facts_of("w.py", text).chunks
     slices = ["".join(lines[c.lines.start - 1 : c.lines.end]) for c in chunks]
     assert "".join(slices) == text
@@ -70,6 +82,46 @@ def test_b08_form_feeds_and_separators_end_no_line() -> None:
         assert name in lines[number - 1]
     beta = next(s for s in facts_of("ff.py", text).symbols if s.name == "beta")
     assert (beta.lines.start, beta.lines.end) == (5, 8)
+
+
+def test_b09_a_bundle_over_the_limit_costs_no_memory_and_no_place(tmp_path: Path) -> None:
+    case = CASES["b09"]
+    build(tmp_path, case["input"]["files"])
+    big = tmp_path / case["expect"]["excluded"][0]
+    assert case["expect"]["size_bytes"] == big.stat().st_size
+    tracemalloc.start()
+    pack = contextpackd.open(tmp_path).pack(
+        case["input"]["query"], case["input"]["budget"], ledger="all"
+    )
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert case["expect"]["included"] == [item.path for item in pack.items]
+    reasons = {entry.path: entry.reason.value for entry in pack.ledger}
+    assert case["expect"]["reason_kind"].items() <= reasons.items()
+    assert peak_bytes < case["expect"]["rss_growth_mb_max"] << 20
+
+
+def test_b11_a_huge_file_is_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expect = CASES["b11"]["expect"]
+    (tmp_path / "small.sql").write_text("select 1;\n")
+    with (tmp_path / "big.sql").open("wb") as stream:
+        stream.truncate(100 << 20)
+    opened: list[str] = []
+    really_open = os.open
+
+    def recorded(file: str, *arguments: Any, **options: Any) -> int:
+        opened.append(Path(file).name)
+        return really_open(file, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", recorded)
+    pack = contextpackd.open(tmp_path).pack("select", ledger="all")
+    assert "small.sql" in opened
+    assert "big.sql" not in opened
+    assert expect["included"] == [item.path for item in pack.items]
+    reasons = {entry.path: entry.reason.value for entry in pack.ledger}
+    assert expect["reason_kind"].items() <= reasons.items()
 
 
 def test_b12_deep_nesting_costs_nobody_an_import() -> None:
@@ -90,6 +142,36 @@ def test_b13_an_unclosed_bracket_keeps_the_imports_around_it() -> None:
     assert found.problems == ("syntax errors",)
     assert [symbol.name for symbol in found.symbols if symbol.kind == "class"] == ["User"]
     assert edges(snapshot_of(files)) == CASES["b13"]["expect"]["edges"]
+
+
+def test_b15_empty_files_count_nothing_and_cost_nothing(tmp_path: Path) -> None:
+    case = CASES["b15"]
+    files = files_of(case)
+    for path, n_tokens in case["expect"]["tokens"].items():
+        assert n_tokens == facts_of(path, files[path]).tokens
+    for path, n_lines in case["expect"]["lines"].items():
+        assert n_lines == facts_of(path, files[path]).n_lines
+    build(tmp_path, case["input"]["files"])
+    asked = contextpackd.open(tmp_path)
+    for query in (case["input"]["query"], "", "empty"):
+        pack = asked.pack(query, case["input"]["budget"], ledger="all")
+        assert all(entry.score is None or math.isfinite(entry.score) for entry in pack.ledger)
+        for path in ("empty.py", "pkg/__init__.py"):
+            assert path not in pack.text
+
+
+def test_b16_what_is_generated_never_comes_first(tmp_path: Path) -> None:
+    case = CASES["b16"]
+    build(tmp_path, case["input"]["files"])
+    pack = contextpackd.open(tmp_path).pack(
+        case["input"]["query"], case["input"]["budget"], ledger="all"
+    )
+    first = case["expect"]["first"]
+    assert first == pack.items[0].path
+    for entry in pack.ledger:
+        if entry.path in case["expect"]["excluded_or_ranked_below"][first]:
+            is_below = (entry.score or 0.0) < (pack.items[0].score or 0.0)
+            assert entry.outcome == "excluded" or is_below, entry
 
 
 def test_b18_only_real_imports_make_edges() -> None:

@@ -164,3 +164,21 @@ def test_a_file_that_cannot_be_read_costs_that_file(shared: Engine, root: Path) 
         Skip(s.path, s.reason) for s in scan.snapshot.skipped
     ]
     assert scan.snapshot.skipped[0].reason.value == "binary"
+
+
+def test_generated_code_is_left_out_and_still_imported(shared: Engine, root: Path) -> None:
+    write(root, {"wire_pb2.py": "X = 1\n", "user.py": "import wire_pb2\nimport m1\n"})
+    workspace = Workspace(root, shared)
+    scan = workspace.scan(ALL, with_graph=True)
+    assert "wire_pb2.py" not in scan.snapshot.sources
+    assert scan.snapshot.graph.imports == {"user.py": ("m1.py", "wire_pb2.py")}
+    assert len(scan.snapshot.importing) == 1  # Ranking knows nothing of files that are out.
+    workspace.close()
+    again = Workspace(root, shared).scan(ALL, with_graph=True)
+    assert (again.effort.n_made, again.snapshot.graph.imports) == (
+        0,
+        scan.snapshot.graph.imports,
+    )
+    (root / "wire_pb2.py").unlink()
+    after = Workspace(root, shared).scan(ALL, with_graph=True)
+    assert after.snapshot.graph.imports == {"user.py": ("m1.py",)}

@@ -99,6 +99,7 @@ class _Found:
 
 
 _NOTHING = _Found(None, ())
+_STANDARD = Resolution(external=External.STANDARD_LIBRARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Resolver:
             siblings = context.first[:1] if context.is_script else ()
             module = self._among([below(each, top) for each in siblings])
             if module.n_files == 0:
-                return Resolution(external=External.STANDARD_LIBRARY)
+                return _STANDARD
         else:
             module = self._top(context, top)
             if module is _NOTHING:
@@ -200,14 +201,14 @@ class Resolver:
             return replace(found, is_foreign=True)
         return found
 
-    def _among(self, places: Iterable[Path]) -> _Found:
+    def _among(self, places: list[Path]) -> _Found:
         """What a name is that may lie at each of these paths, in order."""
         file: Path | None = None
         stub: Path | None = None
         n_files = 0
         regular: list[Path] = []
         bare: list[Path] = []
-        for at in dict.fromkeys(places):
+        for at in dict.fromkeys(places) if len(places) > 1 else places:
             form, found = self.modules.get(at, (_STUB_PACKAGE, None))
             if found is not None and form <= _MODULE:
                 file = file or found
@@ -225,7 +226,11 @@ class Resolver:
     def _submodule(self, module: _Found, names: Iterable[str]) -> _Found:
         """What a dotted name is within a module."""
         for name in names:
-            found = self._among([below(each, name) for each in module.directories])
+            places = [below(each, name) for each in module.directories]
+            # Most names are of classes and functions, and most modules hold no others.
+            if not any(at in self.modules or at in self.directories for at in places):
+                return _NOTHING
+            found = self._among(places)
             module = replace(found, is_foreign=True) if module.is_foreign else found
         return module
 

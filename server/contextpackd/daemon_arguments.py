@@ -1,0 +1,64 @@
+"""What the command line understands of the commands around the daemon."""
+
+import argparse
+import math
+from collections.abc import Callable
+
+Add = Callable[[str, str, str], argparse.ArgumentParser]
+"""Adds a command: its name, a line about it, and examples."""
+
+
+def add_commands(add: Add) -> None:
+    """Add the commands of this module."""
+    lsp = add(
+        "lsp", "the language server for an editor, on stdin and stdout",
+        """example (Neovim):
+  vim.lsp.start({ name = 'contextpack', cmd = { 'contextpackd', 'lsp' } })""",
+    )  # fmt: skip
+    lsp.add_argument(
+        "--no-daemon", action="store_true", help="serve from this process, and only this client"
+    )
+    lsp.add_argument(
+        "--stdio", action="store_true", help="does nothing: some clients always pass it"
+    )
+    served = add(
+        "daemon", "serve everybody who works as this user, until nobody needs it",
+        """Editors and agents start it by themselves.
+example:
+  contextpackd daemon --idle 0      # stop with the last client""",
+    )  # fmt: skip
+    served.add_argument(
+        "--idle", type=_seconds, default=None, metavar="SECONDS",
+        help="how long to stay warm after the last client (default: 600)",
+    )  # fmt: skip
+    served.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    status = add(
+        "status", "what the running daemon is and holds",
+        """examples:
+  contextpackd status
+  contextpackd status --format json""",
+    )  # fmt: skip
+    status.add_argument(
+        "--format", choices=["table", "json"], default="table", help="for people or programs"
+    )
+    add("stop", "end the running daemon; editors start it again when they need it", "")
+    doctor = add(
+        "doctor", "check that everything is in place, and say what to do if not",
+        """exit code 1 if something is not
+example:
+  contextpackd doctor --format json""",
+    )  # fmt: skip
+    doctor.add_argument(
+        "--format", choices=["table", "json"], default="table", help="for people or programs"
+    )
+    add("restart", "end the running daemon and start one", "")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError("must be a number of seconds, 0 or more")
+    return seconds

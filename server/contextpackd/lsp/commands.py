@@ -1,0 +1,204 @@
+"""What each command does with its checked object. Their schema stands in `params`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+
+from contextpack import model
+from contextpack.rank import RankedChunk
+from contextpack.text import display_path
+from contextpackd import graphs, output, queries, wire
+from contextpackd.errors import FieldProblem
+from contextpackd.lsp import params
+from contextpackd.lsp.asking import answered, shown
+from contextpackd.lsp.packs import Held
+from contextpackd.lsp.params import Command
+from contextpackd.lsp.session import Session
+from contextpackd.lsp.uris import file_of, uri_of
+from contextpackd.view import Progress
+from contextpackd.wire import Json
+from contextpackd.workspace import Scan, Workspace
+
+Fields = Mapping[str, object]
+Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
+
+
+async def _pack(session: Session, fields: Fields, progress: Progress) -> Json:
+    roots = session.shared.roots
+    before: Held | None = None
+    if isinstance(pack_id := fields.get("packId"), str):
+        before = session.packs.named(pack_id)
+        for name in ("root", "uri"):
+            if name in fields:
+                raise FieldProblem(name, "cannot be changed; make a new pack")
+        fields = {**before.fields, **fields}
+    root = before.root if before is not None else session.root_of(fields)
+    request = session.request(root, fields)
+    if fields.get("wait") is False and not roots.is_indexed(root):
+        session.live.spawn(_indexed(session, root))
+        done, total = roots.progress_of(root)
+        return {
+            "query": request.query, "root": display_path(str(root)), "complete": False,
+            "indexed": done, "total": total, "text": "", "tokens": 0, "items": [],
+        }  # fmt: skip
+    previous = before.answer if before is not None else None
+    answer = await answered(roots, root, request, previous, progress)
+    document = await shown(roots, root, answer)
+    kept = {n: v for n, v in fields.items() if n not in ("packId", "wait") and v is not None}
+    if before is None:
+        held = session.packs.add(root, kept, answer)
+    else:
+        held = session.packs.repacked(before, kept, answer)
+    return {
+        **document, "complete": True, "packId": held.pack_id, "revision": held.revision,
+    }  # fmt: skip
+
+
+async def _indexed(session: Session, root: Path) -> None:
+    """Bring a root up to date for the questions to come."""
+    request = session.request(root, {})
+
+    def job(workspace: Workspace, report: Progress) -> Scan:
+        return workspace.scan(queries.discovery_of(request), report)
+
+    session.shared.roots.saw(
+        root, await session.shared.roots.ask(root, job, lambda _done, _total: None)
+    )
+
+
+async def _live(session: Session, fields: Fields, _progress: Progress) -> Json:
+    held = session.packs.named(str(fields["packId"]))
+    is_live = fields["on"] is True
+    session.packs.live(held, is_live=is_live, sends_text=fields.get("text") is True)
+    return {"packId": held.pack_id, "live": is_live, "revision": held.revision}
+
+
+async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
+    return {"closed": session.packs.close(str(fields["packId"]))}
+
+
+async def _explain(session: Session, fields: Fields, progress: Progress) -> Json:
+    root = session.root_of(fields)
+    request = session.request(root, fields)
+    top = _top(fields)
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        found = queries.explanation(workspace, request, report)
+        return found.scan, wire.explanation_json(found, top)
+
+    return await _asked(session, root, job, progress)
+
+
+async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
+    root = session.root_of(fields)
+    request = session.request(root, fields)
+    top = _top(fields)
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        found = queries.explanation(workspace, request, report)
+        chunks = [_chunk_json(root, chunk) for chunk in islice(found.ranking.chunks(), top)]
+        return found.scan, {
+            "query": found.request.query, "root": display_path(str(root)),
+            "nRanked": found.ranking.n_relevant, "chunks": chunks,
+        }  # fmt: skip
+
+    return await _asked(session, root, job, progress)
+
+
+async def _files(session: Session, fields: Fields, progress: Progress) -> Json:
+    root = session.root_of(fields)
+    request = session.request(root, fields)
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(workspace, request, report)
+        return scan, wire.files_json(str(workspace.root), scan)
+
+    return await _asked(session, root, job, progress)
+
+
+async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
+    root = session.root_of(fields)
+    request = session.request(root, fields)
+    uri, depth = fields.get("uri"), fields.get("depth")
+    document = session.located(uri) if isinstance(uri, str) else None
+    if isinstance(uri, str) and document is None:
+        raise FieldProblem("uri", f"names no local file: {uri}")
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(workspace, request, report, with_graph=True)
+        paths: list[model.Path] = []
+        if document is not None:
+            paths.append(queries.known_path(str(document), "uri", workspace, scan))
+        found = graphs.view(
+            scan.snapshot.graph,
+            paths,
+            follows_importers=fields.get("direction") == "importers",
+            depth=depth if isinstance(depth, int) else None,
+        )
+        return scan, graphs.graph_json(found)
+
+    return await _asked(session, root, job, progress)
+
+
+async def _export(session: Session, fields: Fields, _progress: Progress) -> Json:
+    held = session.packs.named(str(fields["packId"]))
+    given = str(fields["file"])
+    file = file_of(given) if given.startswith("file:") else given
+    if file is None or not Path(file).is_absolute():
+        raise FieldProblem("file", "must be an absolute path or a `file:` URI")
+    text = held.answer.pack.text
+    await asyncio.to_thread(output.write_file, Path(file), text)
+    return {"file": file, "uri": uri_of(file), "bytes": len(text.encode("utf-8", "replace"))}
+
+
+async def _status(session: Session, _fields: Fields, _progress: Progress) -> Json:
+    return {
+        **session.shared.about(),
+        "folders": [display_path(str(root)) for root in session.folders.values()],
+        "nOpenDocuments": len(session.buffers),
+        "nPacks": len(session.packs),
+    }
+
+
+async def _asked(
+    session: Session,
+    root: Path,
+    job: Callable[[Workspace, Progress], tuple[Scan, Json]],
+    progress: Progress,
+) -> Json:
+    scan, document = await session.shared.roots.ask(root, job, progress)
+    session.shared.roots.saw(root, scan)
+    return document
+
+
+def _chunk_json(root: Path, found: RankedChunk) -> Json:
+    return {
+        "path": display_path(found.path),
+        "uri": uri_of(str(root / found.path)),
+        "lines": [found.lines.start, found.lines.end],
+        "tokens": found.tokens,
+        "score": found.score,
+    }
+
+
+def _top(fields: Fields) -> int:
+    top = fields.get("top")
+    return top if isinstance(top, int) else params.DEFAULT_TOP
+
+
+RUNS: Mapping[Command, Run] = MappingProxyType(
+    {
+        params.PACK: _pack,
+        params.LIVE: _live,
+        params.CLOSE: _close,
+        params.EXPLAIN: _explain,
+        params.FILES: _files,
+        params.SEARCH: _search,
+        params.GRAPH: _graph,
+        params.EXPORT: _export,
+        params.STATUS: _status,
+    }
+)
+"""Every command of `params.COMMANDS`."""

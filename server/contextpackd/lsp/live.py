@@ -1,0 +1,125 @@
+"""Packs that follow their root: after a change they are made again, and a new text is told."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextpackd.errors import DaemonError
+from contextpackd.lsp.asking import answered
+from contextpackd.lsp.packs import Held, difference
+from contextpackd.lsp.params import NOTIFICATION
+from contextpackd.roots import Cause, Kind
+from contextpackd.wire import Json
+
+if TYPE_CHECKING:
+    from contextpackd.lsp.session import Session
+
+log = logging.getLogger(__name__)
+
+# "Save all" comes as a burst of messages within a few milliseconds.
+SETTLE_SECONDS = 0.01
+
+# While somebody types, the text of a moment ago is of no use to anybody ...
+TYPING_SECONDS = 0.1
+# ... but a person who never pauses sees the pack follow.
+MAX_DELAY_SECONDS = 1.0
+
+MAX_CAUSE_URIS = 20  # A checkout changes thousands.
+
+
+class Live:
+    """The live packs of one session. One run at a time; changes meanwhile make another one."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._pending: dict[Path, list[Cause]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._latest = 0.0
+        """When the pending changes must have been looked at, on the loop's clock."""
+        self._run: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._is_closed = False
+
+    def changed(self, root: Path, cause: Cause) -> None:
+        """Something below a root may have changed."""
+        if self._is_closed or not self._session.packs.followed(root):
+            return
+        loop = asyncio.get_running_loop()
+        if not self._pending:
+            self._latest = loop.time() + MAX_DELAY_SECONDS
+        self._pending.setdefault(root, []).append(cause)
+        wait = TYPING_SECONDS if cause.kind is Kind.EDIT else SETTLE_SECONDS
+        when = min(loop.time() + wait, self._latest)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_at(when, self._begin)
+
+    def spawn(self, work: Coroutine[object, object, object]) -> None:
+        """Do something beside the requests, and stop it when the session ends."""
+        task: asyncio.Task[object] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def close(self) -> None:
+        """Stop everything."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def _begin(self) -> None:
+        self._timer = None
+        if self._run is None or self._run.done():
+            self._run = asyncio.ensure_future(self._follow())
+            self._tasks.add(self._run)
+            self._run.add_done_callback(self._done)
+
+    async def _follow(self) -> None:
+        while self._pending:
+            root = next(iter(self._pending))
+            causes = self._pending.pop(root)
+            for held in self._session.packs.followed(root):
+                try:
+                    await self._repack(held, causes)
+                except DaemonError as error:
+                    # A pinned file went, or nothing holds still: the next change tries again.
+                    log.info("%s could not follow a change: %s", held.pack_id, error)
+
+    async def _repack(self, held: Held, causes: list[Cause]) -> None:
+        request = self._session.request(held.root, held.fields)
+        answer = await answered(
+            self._session.shared.roots, held.root, request, held.answer, lambda _d, _t: None
+        )
+        # It may have been closed or made again meanwhile.
+        packs = self._session.packs
+        if all(held is not current for current in packs.followed(held.root)):
+            return
+        after = packs.repacked(held, held.fields, answer)
+        if after.revision == held.revision:
+            return
+        found = difference(held.answer, answer)
+        params: Json = {
+            "packId": after.pack_id,
+            "revision": after.revision,
+            "tokens": answer.pack.tokens,
+            "added": list(found.added),
+            "removed": list(found.removed),
+            "changed": list(found.changed),
+            "cause": _cause_json(causes),
+        }
+        if after.sends_text:
+            params["text"] = answer.pack.text
+        self._session.server.protocol.notify(NOTIFICATION, params)
+
+    def _done(self, task: "asyncio.Task[object] | asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("following a change failed", exc_info=error)
+
+
+def _cause_json(causes: list[Cause]) -> Json:
+    uris = dict.fromkeys(uri for cause in causes for uri in cause.uris)
+    return {"kind": causes[-1].kind.value, "uris": list(uris)[:MAX_CAUSE_URIS]}
