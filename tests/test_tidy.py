@@ -44,6 +44,7 @@ ONLY_IN = {
     "ctypes": {"grammars.py", "heap.py", "inotify.py"},
     "sqlite3": {"database.py", "entries.py", "store.py"},
     "subprocess": {"bridge.py", "child.py", "drawing.py", "git.py"},
+    "watchfiles": {"notifier.py"},
 }
 # The protocol's libraries take a second to load, and their types must not spread.
 ONLY_BELOW = {"pygls": "lsp", "lsprotocol": "lsp", "cattrs": "lsp"}
