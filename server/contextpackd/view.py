@@ -75,7 +75,7 @@ class Effort:
 
 
 _Records = tuple[str, list[str], list[tuple[str, str, str | None]]]
-"""The edition, the young files, and what was skipped for its content."""
+"""The edition, the files to be read again, and what was skipped for its content."""
 _RECORDS = msgspec.msgpack.Decoder(_Records)
 
 
@@ -287,9 +287,11 @@ class View:
         odd = frozenset(path for path in self.snapshot.sources if not is_writable(path))
         kept, _ = applied(self.snapshot, Change(gone=odd)) if odd else (self.snapshot, None)
         left_out = [skip for path, skip in self._left_out.items() if is_writable(path)]
+        # What an editor shows is not what the disk has: the next process reads these files.
+        due = self._young | self._buffers.keys()
         records: _Records = (
             self._edition,
-            sorted(self._young - odd),
+            sorted(due - odd),
             [(skip.path, skip.reason.value, skip.rule) for skip in left_out],
         )
         self._n_unsaved, self._is_saved = 0, True

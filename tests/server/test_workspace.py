@@ -11,6 +11,7 @@ from contextpack.request import Request
 from contextpackd.disk import Discovery
 from contextpackd.errors import Superseded
 from contextpackd.queries import answer
+from contextpackd.reader import buffer_of
 from contextpackd.store import Store
 from contextpackd.workspace import Engine, Workspace, engine
 from harness.trees import write
@@ -182,3 +183,12 @@ def test_generated_code_is_left_out_and_still_imported(shared: Engine, root: Pat
     (root / "wire_pb2.py").unlink()
     after = Workspace(root, shared).scan(ALL, with_graph=True)
     assert after.snapshot.graph.imports == {"user.py": ("m1.py",)}
+
+
+def test_a_buffer_leaves_no_trace_in_what_is_saved(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
+    workspace.set_buffers({"m1.py": buffer_of("def unsaved(): ...\n", opened=1.0)})
+    assert ["unsaved"] == [s.name for s in workspace.scan(ALL).snapshot.facts("m1.py").symbols]
+    workspace.close()
+    after = Workspace(root, shared).scan(ALL).snapshot
+    assert ["part_1"] == [s.name for s in after.facts("m1.py").symbols]

@@ -190,10 +190,12 @@ class Machine(RuleBasedStateMachine):
     def closes_the_buffers(self) -> None:
         self.buffers.clear()
 
-    @rule()
-    def restarts(self) -> None:
+    @rule(closes=st.booleans())
+    def restarts(self, closes: bool) -> None:
         self.workspace.close()
         self.shared.close()
+        if closes:
+            self.buffers.clear()
         self.open()
 
     @rule(data=st.data())
