@@ -1,5 +1,6 @@
 """Scans that have to agree: one of a workspace that lived on, and a first one of the same files."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,3 +35,15 @@ def assert_same(ours: Scan, theirs: Scan) -> None:
     assert ours.unsaved == theirs.unsaved
     for query in ("load the cache", "app.ts", ""):
         assert rank(ours.snapshot, query).files == rank(theirs.snapshot, query).files
+
+
+def fingerprint(scan: Scan) -> str:
+    """The same for two scans of any processes that hold the same. The scan has its graph."""
+    made = scan.snapshot
+    files = [
+        (one.path, one.digest, one.size_bytes, one.modified, one.outline, one.terms_digest)
+        for one in made.in_path_order()
+    ]
+    edges = sorted((path, tuple(to)) for path, to in made.graph.imports.items() if to)
+    ranked = [(one.path, one.score) for one in rank(made, "load the cache").files]
+    return hashlib.sha256(repr((files, made.skipped, edges, ranked)).encode()).hexdigest()
