@@ -136,6 +136,7 @@ class View:
             self._unread |= self._young
         else:
             moves = self.survey.refresh(self._touched) if self._touched else NO_MOVES
+            self._unread |= self._young_below(self._touched)
         self._touched = set()
         known = self.survey.candidates
         gone = set(moves.gone)
@@ -175,6 +176,16 @@ class View:
             merged=work.merged,
             resolved=work.resolved,
         )
+
+    def _young_below(self, touched: set[FilePath]) -> set[FilePath]:
+        """The young files at and below these paths: their stat does not tell what happened."""
+        found = self._young & touched
+        rest = tuple(
+            f"{path}/" if path else "" for path in touched - self.survey.candidates.keys()
+        )
+        if rest:
+            found.update(path for path in self._young if path.startswith(rest))
+        return found
 
     def _shown(self, buffers: Mapping[FilePath, Buffer]) -> dict[FilePath, Buffer]:
         """The open buffers of files that may be shown, whether they are on disk or not yet."""

@@ -148,10 +148,11 @@ class Workspace:
         """
         view = self._view(discovery)
         efforts: list[Effort] = []
-        freshness = SCANNED
+        freshness = WATCHED
         with _uncollected() if self._watches else nullcontext():
             for _ in range(MAX_ROUNDS):
-                freshness = self._note_changes()
+                if self._note_changes() == SCANNED:
+                    freshness = SCANNED
                 efforts.append(view.refresh(self._buffers, progress, is_cancelled))
                 if is_cancelled() or not self._follow(efforts[-1]):
                     break
