@@ -109,6 +109,8 @@ class Workspace:
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
+        self._is_followed = True
+        """Whether every directory that was listed is watched, once there is a watch."""
 
     def scan(
         self,
@@ -129,8 +131,11 @@ class Workspace:
         freshness = SCANNED
         for _ in range(MAX_ROUNDS):
             freshness = self._note_changes()
+            before, self._is_followed = self._is_followed, False
             efforts.append(view.refresh(self._buffers, progress, is_cancelled))
-            if is_cancelled() or not self._follow(efforts[-1]):
+            # Whoever gives up in there has listed directories that the next scan must watch.
+            self._is_followed = before and not efforts[-1].n_listed
+            if not self._follow() or is_cancelled():
                 break
         if with_graph:
             view.restore_graph()
@@ -211,13 +216,14 @@ class Workspace:
                 view.touch(touched.paths)
         return WATCHED if touched.proof is Proof.EVENTS else SCANNED
 
-    def _follow(self, effort: Effort) -> bool:
+    def _follow(self) -> bool:
         """Watch what the views list; whether something may have come before it was watched."""
-        if not self._watches or (self._watch is not None and not effort.n_listed):
+        if not self._watches or (self._watch is not None and self._is_followed):
             return False
         surveys = [view.survey for view in self._views.values()]
         directories = frozenset[model.Path]().union(*(one.directories() for one in surveys))
         files = frozenset[str]().union(*(one.inputs() for one in surveys))
+        self._is_followed = True
         if self._watch is None:
             self._watch = Watch(self.root, directories, files)
             return True

@@ -9,7 +9,7 @@ import pytest
 from contextpack.model import Skip
 from contextpack.request import Request
 from contextpackd.disk import Discovery
-from contextpackd.errors import Superseded
+from contextpackd.errors import Stopped, Superseded
 from contextpackd.queries import answer
 from contextpackd.store import Store
 from contextpackd.workspace import Engine, Workspace, engine
@@ -182,3 +182,48 @@ def test_generated_code_is_left_out_and_still_imported(shared: Engine, root: Pat
     (root / "wire_pb2.py").unlink()
     after = Workspace(root, shared).scan(ALL, with_graph=True)
     assert after.snapshot.graph.imports == {"user.py": ("m1.py",)}
+
+
+def test_a_scan_that_is_given_up_does_not_leave_new_directories_unwatched(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    workspace.scan(ALL)
+    write(root, {"new/a.py": "a = 1\n"})
+
+    def give_up(_done: int, _total: int) -> None:
+        raise Stopped(str(root))
+
+    with pytest.raises(Stopped):
+        workspace.scan(ALL, give_up)
+    workspace.scan(ALL)
+    write(root, {"new/b.py": "b = 1\n"})
+    assert "new/b.py" in workspace.scan(ALL).snapshot.sources
+    workspace.close()
+
+
+def test_a_cancelled_scan_does_not_leave_new_directories_unwatched(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    workspace.scan(ALL)
+    write(root, {"new/a.py": "a = 1\n"})
+    workspace.scan(ALL, is_cancelled=lambda: True)
+    write(root, {"new/b.py": "b = 1\n"})
+    assert "new/b.py" in workspace.scan(ALL).snapshot.sources
+    workspace.close()
+
+
+def test_what_was_left_out_long_ago_under_other_options_is_not_named(
+    shared: Engine, root: Path
+) -> None:
+    (root / "gone.bin").write_bytes(b"a\0b")
+    (root / "large.bin").write_bytes(b"a\0b" * 99)
+    before = Workspace(root, shared)
+    before.scan(ALL)
+    before.close()
+    (root / "gone.bin").unlink()
+    after = Workspace(root, shared).scan(Discovery((), (), 100)).snapshot
+    assert [("large.bin", "too-large")] == [(s.path, s.reason.value) for s in after.skipped]
