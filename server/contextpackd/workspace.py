@@ -13,8 +13,9 @@ from pathlib import Path
 import contextpack
 from contextpack import model
 from contextpack.snapshot import Snapshot
-from contextpackd import disk
+from contextpackd import disk, settings
 from contextpackd.disk import Discovery, Notice, Text
+from contextpackd.options import request_of
 from contextpackd.pool import Pool
 from contextpackd.reader import Buffer, Reader
 from contextpackd.store import Store
@@ -109,6 +110,8 @@ class Workspace:
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
+        self._usual: Discovery | None = None
+        """The one whose view is saved: another one would drive it out."""
         self._is_followed = True
         """Whether every directory that was listed is watched, once there is a watch."""
 
@@ -233,8 +236,9 @@ class Workspace:
     def _view(self, discovery: Discovery) -> View:
         view = self._views.pop(discovery, None)
         if view is None:
-            is_default = not discovery.include and not discovery.exclude
-            saved = self._shared.store.saved_parts(self.root, PARTS) if is_default else {}
+            self._usual = _usual(self.root)
+            is_usual = discovery == self._usual
+            saved = self._shared.store.saved_parts(self.root, PARTS) if is_usual else {}
             view = View(self.root, discovery, self._reader, self._shared.edition, saved)
         # The one that was used last stands last.
         self._views[discovery] = view
@@ -247,7 +251,7 @@ class Workspace:
     def save(self) -> None:
         """Keep what is known for the next process, where that is worth it."""
         for discovery, view in self._views.items():
-            if not discovery.include and not discovery.exclude:
+            if discovery == self._usual:
                 parts = view.saved()
                 if parts is not None:
                     self._shared.store.save_root(self.root, parts)
@@ -257,3 +261,10 @@ class Workspace:
         self.save()
         if self._watch is not None:
             self._watch.close()
+
+
+def _usual(root: Path) -> Discovery:
+    """What a request at a root takes in that says nothing of it."""
+    values = settings.repository(root).values
+    request = request_of("", values, lambda option: option.field)
+    return Discovery(request.include, request.exclude, request.max_file_bytes)

@@ -225,5 +225,24 @@ def test_what_was_left_out_long_ago_under_other_options_is_not_named(
     before.scan(ALL)
     before.close()
     (root / "gone.bin").unlink()
+    write(root, {".contextpack.toml": "max-file-bytes = 100\n"})
     after = Workspace(root, shared).scan(Discovery((), (), 100)).snapshot
     assert [("large.bin", "too-large")] == [(s.path, s.reason.value) for s in after.skipped]
+
+
+def test_what_is_saved_is_what_the_repositorys_settings_take_in(
+    shared: Engine, root: Path
+) -> None:
+    write(root, {".contextpack.toml": 'exclude = ["m4.py"]\nmax-file-bytes = 5000\n'})
+    age(root)
+    usual = Discovery((), ("m4.py",), 5000)
+
+    def n_read(discovery: Discovery) -> int:
+        workspace = Workspace(root, shared)
+        effort = workspace.scan(discovery).effort
+        workspace.close()
+        return effort.n_read
+
+    assert (5, 0) == (n_read(usual), n_read(usual))
+    assert n_read(Discovery((), (), 9000)) > 0  # One question of another kind ...
+    assert 0 == n_read(usual)  # ... does not drive it out.
