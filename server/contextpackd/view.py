@@ -143,7 +143,8 @@ class View:
         self._unread.update(candidate.path for candidate in moves.found)
         if self._is_new:
             self._unread.update(path for path in known if not self._has(path))
-            gone |= self.snapshot.sources.keys() - known.keys()
+            # What was saved may be of other options, or of long ago.
+            gone |= (self.snapshot.sources.keys() | self._left_out.keys()) - known.keys()
             self._is_new = False
         shown = self._shown(buffers)
         closed = self._buffers.keys() - shown.keys()

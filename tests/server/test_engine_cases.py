@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from contextpack.request import Request
+from contextpackd.bursts import LONGEST_BURST_SECONDS
 from contextpackd.queries import Answer, answer
 from contextpackd.reader import buffer_of
 from contextpackd.store import Store
-from contextpackd.watch import LONGEST_BURST_SECONDS
 from contextpackd.workspace import SCANNED, WATCHED, Engine, Scan, Workspace, engine
 from harness.scans import ALL, assert_same, first_scan, forgetful
 from harness.trees import cases, isolate_git, run_git, write

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -197,7 +197,7 @@ class Writer:
 def assert_recovers(root: Path, cache: Path, forgets: Engine) -> None:
     """Assert that what is kept gives what is there. Nothing is kept on top of it."""
     store = Store.opened(cache)
-    shared = Engine(forgets.pool, forgets.pool_lock, store, forgets.recipe)
+    shared = replace(forgets, store=store)
     scan = Workspace(root, shared).scan(ALL, with_graph=True)
     assert_same(scan, first_scan(root, forgets))
     assert store.problem is None
