@@ -30,6 +30,9 @@ FLUSH_SECONDS = 5.0
 START_SECONDS = 60.0
 """How long a daemon may take to start: ten times what a busy machine needed."""
 
+ANSWER_SECONDS = 10.0
+"""How long an answer may take. The daemon's loop computes nothing: one that is late is stopped."""
+
 MAX_ATTEMPTS = 5
 """A daemon may leave between being found and being joined, but not again and again."""
 
@@ -64,17 +67,27 @@ class Control:
         self._stream: IO[bytes] = connection.makefile("rb")
 
     def ask(self, question: Json) -> Json | None:
-        """The answer to a question; None if the daemon left instead."""
+        """The answer to a question; None if the daemon left instead. Raises `NoDaemon`."""
+        self._connection.settimeout(ANSWER_SECONDS)
         try:
             self._connection.sendall(json.dumps(question).encode() + b"\n")
+        except TimeoutError:
+            raise self._silent() from None
         except OSError:
             return None
-        return self.heard()
+        answer = self.heard()
+        self._connection.settimeout(None)
+        return answer
 
     def heard(self) -> Json | None:
-        """The next thing that the daemon says; None if it left."""
+        """The next thing that the daemon says; None if it left.
+
+        Raises `NoDaemon` when it is the answer to a question, and does not come.
+        """
         try:
             line = self._stream.readline()
+        except TimeoutError:
+            raise self._silent() from None
         except OSError:
             return None
         return json.loads(line) if line.endswith(b"\n") else None
@@ -83,6 +96,14 @@ class Control:
         """Leave."""
         self._stream.close()
         self._connection.close()
+
+    def _silent(self) -> "NoDaemon":
+        reason = f"it did not answer within {ANSWER_SECONDS:.0f} s"
+        with contextlib.suppress(OSError):
+            lock = Path(self._connection.getpeername()).with_name("lock")
+            reason += f"; end its process {lock.read_text(encoding='ascii')} (kill -9)"
+        self.close()
+        return NoDaemon(reason)
 
 
 def run() -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from contextpack import resolve
 from contextpack.codec import Damaged
-from contextpack.content import content_reason, decoded
+from contextpack.content import content_reason, decoded, named_reason
 from contextpack.languages import language_of
 from contextpack.model import Path as FilePath
 from contextpack.model import Reason, Skip
@@ -215,6 +215,8 @@ class Reader:
                     ready.append(Read(path, skip, content.is_young, None))
                 elif (result := self._stored(content, stored.get(content.key))) is not None:
                     ready.append(result)
+                elif (reason := _plain_reason(content)) is not None:
+                    ready.append(Read(path, Skip(path, reason), content.is_young, None))
                 else:
                     number += 1
                     wanted[number] = content
@@ -284,6 +286,13 @@ def _blocks(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
             block, n_bytes = [], 0
     if block:
         yield block
+
+
+def _plain_reason(content: _Content) -> Reason | None:
+    """Why a file has no facts, where that is quickly seen: no worker must start for a picture."""
+    if decoded(content.data) is None:
+        return Reason.BINARY
+    return named_reason(content.candidate.path)
 
 
 def _restated(content: _Content, before: Source | None) -> Read | None:

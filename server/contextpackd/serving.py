@@ -253,5 +253,6 @@ def _retire(other: Place) -> None:
     if control is None:
         daemon.tidied(other)
         return
-    control.ask({"do": "retire"})
-    control.close()
+    with contextlib.suppress(bridge.NoDaemon):  # It is stuck: nothing that we could end.
+        control.ask({"do": "retire"})
+        control.close()

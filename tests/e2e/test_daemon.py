@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextpackd import place
+from contextpackd import bridge, place
 from contextpackd.bridge import Control, connected
 from harness.lsp_client import LIMIT_SECONDS, House, has_ended, house, socket_client
 from harness.paths import FIXTURES, ROOT
@@ -451,3 +451,21 @@ def test_the_bridge_loads_the_standard_library_only(own: House) -> None:
         [sys.executable, "-c", script], env=own.env, capture_output=True, text=True, check=True
     )
     assert "[]\n" == done.stdout
+
+
+def test_a_daemon_that_does_not_answer_holds_nobody_up(
+    own: House, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = own.start("lsp")
+    process.client.initialize(shop)
+    (daemon,) = own.daemons()
+    (found,) = places(own)
+    monkeypatch.setattr(bridge, "ANSWER_SECONDS", 0.1)
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        control = Control(connected(found.control))
+        with pytest.raises(bridge.NoDaemon, match=f"end its process {daemon} "):
+            control.ask({"do": "status"})
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert 0 == process.finish()

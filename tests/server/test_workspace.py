@@ -256,3 +256,17 @@ def test_what_is_saved_is_what_the_repositorys_settings_take_in(
     assert (5, 0) == (n_read(usual), n_read(usual))
     assert n_read(Discovery((), (), 9000)) > 0  # One question of another kind ...
     assert 0 == n_read(usual)  # ... does not drive it out.
+
+
+def test_pictures_and_lock_files_start_no_workers(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write(root, {f"m{i}.py": f"def part_{i}(): return {i}\n" for i in range(9)})
+    (root / "picture.png").write_bytes(b"\x89PNG\0" * 99_999)
+    write(root, {"yarn.lock": "# left-pad\n" * 9_999})
+    for n_started in (1, 0):  # The second finds the facts of the others in the store.
+        used = engine(Store.opened(tmp_path / "store"), n_workers=1)
+        reasons = [
+            skip.reason.value for skip in Workspace(root, used).scan(ALL).snapshot.skipped
+        ]
+        assert (["binary", "generated"], n_started) == (reasons, used.pool.n_started)
+        used.close()
