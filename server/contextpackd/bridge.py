@@ -59,25 +59,35 @@ class NoDaemon(DaemonError):
 class Control:
     """A connection to a daemon's control socket."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, timeout_seconds: float | None = None) -> None:
+        connection.settimeout(timeout_seconds)
         self._connection = connection
         self._stream: IO[bytes] = connection.makefile("rb")
 
     def ask(self, question: Json) -> Json | None:
         """The answer to a question; None if the daemon left instead."""
+        return self.heard() if self.tell(question) else None
+
+    def tell(self, message: Json) -> bool:
+        """Say something; False if the daemon left."""
         try:
-            self._connection.sendall(json.dumps(question).encode() + b"\n")
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
-            return None
-        return self.heard()
+            return False
+        return True
 
     def heard(self) -> Json | None:
-        """The next thing that the daemon says; None if it left."""
+        """The next thing that the daemon says; None if it left, or was silent for too long."""
         try:
             line = self._stream.readline()
-        except OSError:
+            found = json.loads(line) if line.endswith(b"\n") else None
+        except (OSError, ValueError):
             return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        return found if isinstance(found, dict) else None
+
+    def wait_for_long(self) -> None:
+        """From now on answers may take any time."""
+        self._connection.settimeout(None)
 
     def close(self) -> None:
         """Leave."""
@@ -169,10 +179,11 @@ def stopped(found: Place) -> bool:
     return True
 
 
-def connected(file: Path) -> socket.socket:
+def connected(file: Path, timeout_seconds: float | None = None) -> socket.socket:
     """A connection to a socket of ours. Raises `OSError` and `PlaceProblem`."""
     place.check_socket(file)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_seconds)
     try:
         connection.connect(os.fspath(file))
     except OSError:
