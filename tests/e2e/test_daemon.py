@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,10 +47,10 @@ def places(home: House) -> list[place.Place]:
     return [place.Place(found) for found in sorted(folder.iterdir())]
 
 
-def status(home: House) -> dict[str, object]:
+def status(home: House) -> dict[str, Any]:
     done = home.run("status", "--format", "json")
     assert (0, "") == (done.returncode, done.stderr)
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -247,7 +248,15 @@ def test_status_is_for_people_and_programs(own: House, shop: Path) -> None:
     editor.client.command("pack", {"query": QUERY})
     found = status(own)
     assert (1, "daemon") == (found["nClients"], found["mode"])
+    [root], cache = found["roots"], found["cache"]
+    assert ("events", None) == (root["watcher"], root["watchMessage"])
+    assert (str(own.folder / "cache" / "contextpackd"), None) == (
+        cache["directory"],
+        cache["problem"],
+    )
+    assert 27 == cache["nFacts"]
     shown = own.run("status").stdout
+    assert f"cache: {cache['directory']}, " in shown
     assert f"root: {shop}: 27 files, 1 clients\n" in shown
     assert f"process {found['pid']}" in shown
     assert 0 == editor.finish()
