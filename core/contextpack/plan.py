@@ -70,7 +70,9 @@ def plan(
         found = _files(snapshot, ranking.files)
     else:
         ranking = rank(snapshot, request.query)
-        found = _chunks(snapshot, ranking.chunks(), _floor(ranking))
+        # Below the cut lie the many that have a common word and nothing else, often all alike.
+        floor = _floor(ranking)
+        found = _chunks(snapshot, ranking.chunks(floor), floor)
     kept: list[Candidate] = []
     tokens = 0
     for candidate in islice(found, request.max_candidates):

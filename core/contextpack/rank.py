@@ -168,13 +168,13 @@ class Ranking:
             return None
         return self._file(slot)
 
-    def chunks(self) -> Iterator[RankedChunk]:
-        """The chunks with a score, best first; ties by path, then position.
+    def chunks(self, least: float = 0.0) -> Iterator[RankedChunk]:
+        """The chunks with a score of at least `least`, best first; ties by path, then position.
 
         Only those that somebody takes are put in order: the first ones cost little.
         """
         scores = self.chunk_scores
-        rest = np.flatnonzero(scores > 0)
+        rest = np.flatnonzero((scores > 0) & (scores >= least))
         size = FIRST_CHUNKS
         while len(rest):
             if size < len(rest):

@@ -8,6 +8,9 @@ INTERRUPTED = 130
 # What an editor starts needs nothing of the command line, and is waited for.
 _BRIDGES = (["lsp"], ["lsp", "--stdio"])
 
+# What a running daemon answers, without most of what the command line loads.
+_ASKED = frozenset({"pack", "explain", "files", "graph", "batch"})
+
 
 def main() -> NoReturn:
     """Run one command and leave with its exit code."""
@@ -22,9 +25,17 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    alone = None
+    if sys.argv[1:2] and sys.argv[1] in _ASKED:
+        from contextpackd import envoy
+
+        try:
+            return envoy.run(sys.argv[1:])
+        except envoy.Alone as found:
+            alone = found
     from contextpackd.cli import run
 
-    return run()
+    return run(alone=alone)
 
 
 def _bridged() -> int:

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from contextpack.model import Format
-from contextpackd import cache, daemon_arguments
+from contextpackd import cache, daemon_arguments, envoy
 from contextpackd.graphs import GraphFormat
 from contextpackd.options import OPTIONS, Option, default_of
 
@@ -53,9 +53,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
         "--format", choices=[*Format, ENVELOPE], default=None,
         help="markdown, xml or plain: the bundle's text; json: text, items, ledger and report (default: markdown)",
     )  # fmt: skip
-    pack.add_argument(
-        "--report", action="store_true", help="report on stderr even if it is no terminal"
-    )
+    _add_daemon(pack, "report on stderr even if it is no terminal")
     pack.add_argument(
         "--output", type=Path, metavar="FILE", help="write there instead of stdout"
     )
@@ -81,6 +79,8 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
         help="how many files (default: %(default)s)",
     )
 
+    _add_daemon(explain)
+
     files = _command(
         commands, handlers, "files", "what discovery sees, and what is left out by which rule",
         """examples:
@@ -90,6 +90,8 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     _add_root(files)
     _add_options(files, _discovery_options())
     _add_table_format(files)
+
+    _add_daemon(files)
 
     graph = _command(
         commands, handlers, "graph", "who imports whom, and how much of it resolves",
@@ -117,6 +119,8 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     graph.add_argument(
         "--unresolved", action="store_true", help="list the imports that did not resolve"
     )
+
+    _add_daemon(graph)
 
     indexed = _command(
         commands, handlers, "index", "build or refresh what is kept of a workspace, and say what is in it",
@@ -192,6 +196,7 @@ example:
     batch.add_argument(
         "--force", action="store_true", help="accept / and the home directory as roots"
     )
+    _add_daemon(batch)
     cache.add_command(commands)
     daemon_arguments.add_commands(functools.partial(_command, commands, handlers))
     return made
@@ -208,7 +213,7 @@ def _command(
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    parser.set_defaults(command=handlers[name])
+    parser.set_defaults(command=handlers[name], name=name)
     return parser
 
 
@@ -224,6 +229,15 @@ def _add_root(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--force", action="store_true", help="accept / and the home directory as root"
+    )
+
+
+def _add_daemon(
+    parser: argparse.ArgumentParser, reports: str = "say on stderr who answered"
+) -> None:
+    parser.add_argument("--report", action="store_true", help=reports)
+    parser.add_argument(
+        envoy.FLAG, action="store_true", help="answer from this process, even if a daemon runs"
     )
 
 

@@ -49,5 +49,6 @@ def backing(shared: Engine | None = None) -> Backing:
         make=lambda root: Workspace(root, used, watches=True),
         edit=shown.edit,
         close=shown.close,
+        cache=used.store.info,
         end=used.close,
     )

@@ -62,40 +62,60 @@ class NoDaemon(DaemonError):
 class Control:
     """A connection to a daemon's control socket."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, timeout_seconds: float | None = None) -> None:
+        """With a timeout a daemon that is silent for so long counts as gone, without a word."""
+        connection.settimeout(timeout_seconds)
+        self._is_patient = timeout_seconds is None
         self._connection = connection
         self._stream: IO[bytes] = connection.makefile("rb")
 
     def ask(self, question: Json) -> Json | None:
-        """The answer to a question; None if the daemon left instead. Raises `NoDaemon`."""
-        self._connection.settimeout(ANSWER_SECONDS)
-        try:
-            self._connection.sendall(json.dumps(question).encode() + b"\n")
-        except TimeoutError:
-            raise self._silent() from None
-        except OSError:
-            return None
-        answer = self.heard()
-        self._connection.settimeout(None)
+        """The answer to a question; None if the daemon left instead.
+
+        Raises `NoDaemon` when it does not come, where no timeout was given.
+        """
+        if self._is_patient:
+            self._connection.settimeout(ANSWER_SECONDS)
+        answer = self.heard() if self.tell(question) else None
+        if self._is_patient:
+            self._connection.settimeout(None)
         return answer
 
-    def heard(self) -> Json | None:
-        """The next thing that the daemon says; None if it left.
+    def tell(self, message: Json) -> bool:
+        """Say something; False if the daemon left. Raises as `ask` does."""
+        try:
+            self._connection.sendall(json.dumps(message).encode() + b"\n")
+        except TimeoutError:
+            return self._is_gone()
+        except OSError:
+            return False
+        return True
 
-        Raises `NoDaemon` when it is the answer to a question, and does not come.
-        """
+    def heard(self) -> Json | None:
+        """The next thing that the daemon says; None if it left. Raises as `ask` does."""
         try:
             line = self._stream.readline()
+            found = json.loads(line) if line.endswith(b"\n") else None
         except TimeoutError:
-            raise self._silent() from None
-        except OSError:
+            self._is_gone()
             return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def wait_for_long(self) -> None:
+        """From now on answers may take any time."""
+        self._connection.settimeout(None)
 
     def close(self) -> None:
         """Leave."""
         self._stream.close()
         self._connection.close()
+
+    def _is_gone(self) -> bool:
+        if self._is_patient:
+            raise self._silent() from None
+        return False
 
     def _silent(self) -> "NoDaemon":
         reason = f"it did not answer within {ANSWER_SECONDS:.0f} s"
@@ -190,10 +210,11 @@ def stopped(found: Place) -> bool:
     return True
 
 
-def connected(file: Path) -> socket.socket:
+def connected(file: Path, timeout_seconds: float | None = None) -> socket.socket:
     """A connection to a socket of ours. Raises `OSError` and `PlaceProblem`."""
     place.check_socket(file)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_seconds)
     try:
         connection.connect(os.fspath(file))
     except OSError:

@@ -12,40 +12,29 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import MappingProxyType
 
 from contextpack.errors import PackError
-from contextpack.model import Format
-from contextpack.request import Request
-from contextpackd import bundles, daemon_cli, graphs, output, report, settings, wire
+from contextpackd import bundles, daemon_cli, envoy, outcomes, output, report, settings, wire
 from contextpackd.arguments import ENVELOPE, Handler, parser
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
-from contextpackd.drawing import svg
-from contextpackd.errors import BundleProblem, DaemonError, InputProblem, OptionProblem
-from contextpackd.graphs import GraphFormat
+from contextpackd.envoy import Alone
+from contextpackd.errors import BundleProblem, DaemonError, InputProblem
 from contextpackd.indexing import index
-from contextpackd.options import OPTIONS, request_of
-from contextpackd.queries import (
-    Answer,
-    Explanation,
-    answer,
-    checked_scan,
-    discovery_of,
-    explanation,
-    known_path,
-)
+from contextpackd.output import Outcome
+from contextpackd.queries import discovery_of
 from contextpackd.workspace import Workspace, engine
 
 OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code."""
+def run(arguments: Sequence[str] | None = None, alone: Alone | None = None) -> int:
+    """Run one command; the exit code. `alone` is why it runs here, if a daemon might have."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     parsed = parser(_HANDLERS).parse_args(arguments)
+    parsed.alone = alone or Alone("no daemon was asked")
     command: Handler = parsed.command
     try:
         return command(parsed)
@@ -65,99 +54,27 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return INTERNAL
 
 
-def _pack(parsed: argparse.Namespace) -> int:
+def _asked(parsed: argparse.Namespace) -> int:
+    """Answer one question of one root in this process."""
     with _workspace(parsed) as workspace:
-        request = _request(parsed, workspace.root)
+        query = getattr(parsed, "query", "")
+        if query == "-":
+            query = _stdin(parsed).decode("utf-8", "replace")
+        asked = outcomes.asked(parsed, workspace.root, query)
+        if isinstance(asked, Outcome):
+            return output.deliver(asked)
+        asker = outcomes.asker(envoy.screens(), f"this process: {parsed.alone.reason}")
         with report.progress(sys.stderr, time.monotonic) as progress:
-            result = answer(workspace, request, progress)
-        return _show_pack(parsed, result)
-
-
-def _show_pack(parsed: argparse.Namespace, result: Answer) -> int:
-    if parsed.format == ENVELOPE:
-        text = json.dumps(wire.answer_json(result), ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = result.pack.text
-    if parsed.output is not None:
-        output.write_file(parsed.output, text)
-    if parsed.copy:
-        _copy(text, is_shown_elsewhere=parsed.output is not None)
-    elif parsed.output is None:
-        output.write_stdout(text)
-    if parsed.report or report.is_terminal(sys.stderr):
-        report.show_answer(sys.stderr, result)
-    if result.pack.items:
-        return OK
-    output.say(
-        _nothing(result.pack.is_fallback, [warning.message for warning in result.warnings])
-    )
-    return NOTHING
-
-
-def _explain(parsed: argparse.Namespace) -> int:
-    with _workspace(parsed) as workspace:
-        request = _request(parsed, workspace.root)
-        with report.progress(sys.stderr, time.monotonic) as progress:
-            result = explanation(workspace, request, progress)
-        return _show_explanation(parsed, result)
-
-
-def _show_explanation(parsed: argparse.Namespace, result: Explanation) -> int:
-    if parsed.format == ENVELOPE:
-        document = wire.explanation_json(result, parsed.top)
-        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-    else:
-        report.show_explanation(sys.stdout, result, parsed.top)
-    if result.ranking.n_relevant:
-        return OK
-    output.say(_nothing(result.ranking.is_fallback, []))
-    return NOTHING
-
-
-def _files(parsed: argparse.Namespace) -> int:
-    with (
-        _workspace(parsed) as workspace,
-        report.progress(sys.stderr, time.monotonic) as progress,
-    ):
-        request = _request(parsed, workspace.root)
-        scan = checked_scan(workspace, request, progress)
-    if parsed.format == ENVELOPE:
-        document = wire.files_json(str(workspace.root), scan)
-        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-    else:
-        report.show_files(sys.stdout, scan)
-    return OK
-
-
-def _graph(parsed: argparse.Namespace) -> int:
-    with (
-        _workspace(parsed) as workspace,
-        report.progress(sys.stderr, time.monotonic) as progress,
-    ):
-        request = _request(parsed, workspace.root)
-        scan = checked_scan(workspace, request, progress, with_graph=True)
-    paths = [known_path(path, "PATH", workspace, scan) for path in parsed.paths]
-    shown = graphs.view(
-        scan.snapshot.graph, paths, follows_importers=parsed.importers, depth=parsed.depth
-    )
-    match GraphFormat(parsed.format):
-        case GraphFormat.TABLE:
-            report.show_graph(sys.stdout, shown, lists_unresolved=parsed.unresolved)
-        case GraphFormat.JSON:
-            document = graphs.graph_json(shown)
-            output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-        case GraphFormat.DOT:
-            output.write_stdout(graphs.dot(shown))
-        case GraphFormat.MERMAID:
-            output.write_stdout(graphs.mermaid(shown))
-        case GraphFormat.SVG:
-            output.write_stdout(svg(graphs.dot(shown)))
-    return OK
+            _, found = outcomes.outcome(parsed.name, asked, workspace, progress, asker)
+        return output.deliver(found)
 
 
 def _index(parsed: argparse.Namespace) -> int:
-    discovery = discovery_of(_request(parsed, check_root(parsed.root, force=parsed.force)))
     root = check_root(parsed.root, force=parsed.force)
+    found = settings.repository(root)
+    for problem in found.problems:
+        output.say(str(problem))
+    discovery = discovery_of(outcomes.request(parsed, found.values, ""))
     shared = engine()
     try:
         workspace = Workspace(root, shared, watches=parsed.watch)
@@ -242,6 +159,8 @@ def _batch(parsed: argparse.Namespace) -> int:
     lines = (line.decode("utf-8-sig", "replace") for line in sys.stdin.buffer)
     for line in answers(lines, force=parsed.force):
         output.write_stdout(f"{line}\n")
+    if parsed.report:
+        sys.stderr.write(f"answered by this process: {parsed.alone.reason}\n")
     return OK
 
 
@@ -258,48 +177,15 @@ def _workspace(parsed: argparse.Namespace) -> Iterator[Workspace]:
         shared.close()
 
 
-def _request(parsed: argparse.Namespace, root: Path) -> Request:
-    values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
-    syntax = getattr(parsed, "format", None)
-    if syntax in set(Format):
-        if values["text_format"] not in (None, syntax):
-            raise OptionProblem(
-                "--text", f"and --format {syntax} contradict each other; give one"
-            )
-        values["text_format"] = syntax
-    query = getattr(parsed, "query", "")
-    if query == "-":
-        query = output.read_stdin().decode("utf-8", "replace")
-    given = {name: value for name, value in values.items() if value is not None}
-    found = settings.repository(root)
-    for problem in found.problems:
-        output.say(str(problem))
-    rising = settings.rising(found.values, given)
-    return request_of(query, rising, lambda option: f"--{option.flag}")
-
-
-def _copy(text: str, *, is_shown_elsewhere: bool) -> None:
-    problem = output.copy(text, os.environ)
-    if problem is None:
-        output.say("copied to the clipboard")
-        return
-    output.say(problem)
-    if not is_shown_elsewhere:
-        output.write_stdout(text)
-
-
-def _nothing(is_fallback: bool, warnings: Sequence[str]) -> str:  # noqa: FBT001  # a fact, not a switch
-    reason = "; ".join(warnings)
-    what = "there is no file with text" if is_fallback else "nothing relevant found"
-    return f"{what}; the bundle is empty" + (f" ({reason})" if reason else "")
+def _stdin(parsed: argparse.Namespace) -> bytes:
+    """Standard input, unless it was read for a daemon that did not answer then."""
+    alone: Alone = parsed.alone
+    return output.read_stdin() if alone.stdin is None else alone.stdin
 
 
 _HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
-        "pack": _pack,
-        "explain": _explain,
-        "files": _files,
-        "graph": _graph,
+        **dict.fromkeys(outcomes.COMMANDS, _asked),
         "index": _index,
         "verify": _verify,
         "refresh": _refresh,

@@ -90,6 +90,9 @@ def _lines(found: Json) -> list[str]:
         f"socket: {found['socket']}",
         f"log: {found['log'] or 'none'}",
     ]
+    cache = found["cache"]
+    if isinstance(cache, dict):
+        lines.append(f"cache: {cache['directory']}, {cache['sizeBytes'] / 1e6:.1f} MB")
     if found["lastError"]:
         lines.append(f"last error: {found['lastError']}")
     roots = found["roots"]
@@ -97,6 +100,8 @@ def _lines(found: Json) -> list[str]:
     for root in roots:
         state = f"{root['nFiles']} files" if root["indexed"] else "not indexed yet"
         lines.append(f"root: {root['root']}: {state}, {root['nClients']} clients")
+        if root["watchMessage"]:
+            lines.append(f"  {root['watchMessage']}")
     return lines
 
 

@@ -78,6 +78,14 @@ def check_root(root: Path, *, force: bool) -> Path:
     return resolved
 
 
+def checked_root(given: Path, folder: Path, *, force: bool) -> Path:
+    """The same for a path as somebody in `folder` gave it, by which problems name it."""
+    try:
+        return check_root(folder / given, force=force)
+    except RootProblem as problem:
+        raise RootProblem(display_path(str(given)), problem.reason) from problem
+
+
 def discover(root: Path, options: Discovery) -> Listing:
     """Everything below the root. Raises `RootProblem` if the root itself cannot be listed."""
     survey = Survey(root, options)

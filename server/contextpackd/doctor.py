@@ -1,5 +1,6 @@
 """Whether everything that the daemon needs is there, and what to do where it is not."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -7,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from contextpack.languages import GRAMMAR_SOURCES
 from contextpack.tokens import profile_of
 from contextpackd import bridge, git, journal, place
 from contextpackd.counters import counter
 from contextpackd.errors import DaemonError, GitUnavailable
 from contextpackd.grammars import grammars
+from contextpackd.report import size
+from contextpackd.store import DIRECTORY_VARIABLE, Store
 from contextpackd.version import VERSION
 from contextpackd.wire import Json
 
@@ -49,10 +50,10 @@ def findings() -> Iterator[Finding]:
     yield _git()
     if _WATCHES.exists():
         yield _watches()
-    yield _writable("cache", platformdirs.user_cache_path("contextpackd", appauthor=False))
+    yield _cache()
     yield _writable("log", journal.log_file("daemon").parent)
     yield _sockets()
-    yield _daemon()
+    yield from _daemon()
 
 
 def findings_json(found: list[Finding]) -> Json:
@@ -108,13 +109,24 @@ def _watches() -> Finding:
     return Finding("inotify", f"{limit} watches a user", None if is_ok else advice)
 
 
+def _cache() -> Finding:
+    with contextlib.closing(Store.opened()) as store:
+        info = store.info()
+    if info.problem is not None:
+        advice = f"make the directory writable and your own, or set {DIRECTORY_VARIABLE}"
+        return Finding("cache", f"{info.directory}: {info.problem}", advice)
+    room = f"{size(info.size_bytes)} of at most {size(info.max_bytes)}"
+    kept = f"facts of {info.n_facts} texts, indexes of {len(info.roots)} workspaces"
+    return Finding("cache", f"{info.directory}: {room}, {kept}")
+
+
 def _writable(name: str, folder: Path) -> Finding:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        advice = "make the directory writable, or set XDG_CACHE_HOME and XDG_STATE_HOME"
+        advice = "make the directory writable, or set XDG_STATE_HOME"
         return Finding(name, f"{folder}: {error.strerror}", advice)
     return Finding(name, str(folder))
 
@@ -130,18 +142,34 @@ def _sockets() -> Finding:
     return _tried("sockets", state)
 
 
-def _daemon() -> Finding:
+def _daemon() -> Iterator[Finding]:
+    if not bridge.HAS_SOCKETS:
+        yield Finding("daemon", "none here")
+        return
+    found: Json = {}
+
     def state() -> str:
         control = bridge.reached(place.place())
         if control is None:
             return "not running; editors and agents start it"
         answer = control.ask({"do": "status"})
         control.close()
+        found.update(answer or {})
         return f"version {answer['version']}, process {answer['pid']}" if answer else "leaving"
 
-    if not bridge.HAS_SOCKETS:
-        return Finding("daemon", "none here")
-    return _tried("daemon", state)
+    yield _tried("daemon", state)
+    roots = found.get("roots")
+    if isinstance(roots, list) and roots:
+        yield _watchers(roots)
+
+
+def _watchers(roots: list[Json]) -> Finding:
+    """How the daemon learns of changes, and what keeps it from hearing of them."""
+    state = ", ".join(f"{root['root']}: {root['watcher'] or 'not yet'}" for root in roots)
+    messages = dict.fromkeys(
+        str(root["watchMessage"]) for root in roots if root["watchMessage"]
+    )
+    return Finding("watch", state, "; ".join(messages) or None)
 
 
 def _tried(name: str, state: Callable[[], str]) -> Finding:

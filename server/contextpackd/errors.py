@@ -62,6 +62,10 @@ class InputProblem(DaemonError):
         self.reason = reason
 
 
+class LineProblem(DaemonError):
+    """A line of questions that is none."""
+
+
 class BundleProblem(DaemonError):
     """A file that is no bundle, or not one that can be asked again."""
 

@@ -1,20 +1,71 @@
-"""Where a result goes: standard output, a file that is whole or absent, the clipboard."""
+"""Where a result goes: standard output, a file that is whole or absent, the clipboard.
 
-import base64
+A command that the daemon answers loads this module and little else, so what is not always
+needed is imported where it is.
+"""
+
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-import pyperclip
-
-from contextpack.text import terminal_safe
 from contextpackd.errors import InputProblem, OutputProblem
 
 # Terminals drop longer OSC 52 sequences without a word: 74 994 bytes of payload is what the
 # strictest common ones (tmux, hterm) let through.
 MAX_OSC52_BYTES = 74_994
+
+
+OK, USAGE = 0, 2
+"""Exit codes of commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command gives, before any of it was written."""
+
+    code: int
+    """The exit code."""
+    text: str = ""
+    """The result, for a file or the clipboard."""
+    shown: str = ""
+    """The result, for standard output: what would move a terminal's cursor is escaped."""
+    before: str = ""
+    """For standard error, before the result is written."""
+    after: str = ""
+    """For standard error, after that."""
+    file: str | None = None
+    """Where the result goes instead of standard output."""
+    is_copied: bool = False
+    """Whether the result goes to the clipboard."""
+    is_drawn: bool = False
+    """Whether the result is a graph in Graphviz' language of which a picture is wanted."""
+
+
+def deliver(outcome: Outcome) -> int:
+    """Write everything where it belongs: the exit code.
+
+    Raises `OutputProblem`, `DrawingProblem`, and `BrokenPipeError` when the reader left.
+    """
+    _complain(outcome.before)
+    text, shown = outcome.text, outcome.shown
+    if outcome.is_drawn:
+        from contextpackd.drawing import svg
+
+        text = svg(text)
+        shown = _shown(text)
+    if outcome.file is not None:
+        write_file(Path(outcome.file), text)
+    if outcome.is_copied:
+        problem = copy(text, os.environ)
+        say(problem or "copied to the clipboard")
+        if problem is not None and outcome.file is None:
+            write(shown)
+    elif outcome.file is None and shown:
+        write(shown)
+    _complain(outcome.after)
+    return outcome.code
 
 
 def write_file(file: Path, text: str) -> None:
@@ -23,6 +74,8 @@ def write_file(file: Path, text: str) -> None:
     What is no regular file (a FIFO, a terminal) is written into, since a rename would replace
     it; a link is followed to its file. Raises `OutputProblem`.
     """
+    import tempfile
+
     temporary: Path | None = None
     try:
         target = file.resolve()
@@ -54,13 +107,25 @@ def write_stdout(text: str) -> None:
     On a terminal, characters that would move its cursor or reorder its text become escapes.
     Raises `OutputProblem`, and `BrokenPipeError` when the reader left.
     """
+    write(_shown(text))
+
+
+def _shown(text: str) -> str:
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    from contextpack.text import terminal_safe
+
+    return terminal_safe(text)
+
+
+def write(text: str) -> None:
+    """Write to standard output what is fit for it. Raises as `write_stdout` does."""
     stream = sys.stdout
     if stream is None:
         raise OutputProblem("standard output", "it is closed")
-    shown = terminal_safe(text) if stream.isatty() else text
     try:
         # What no encoding can write (a lone surrogate of the query) becomes a question mark.
-        stream.buffer.write(shown.encode("utf-8", "replace"))
+        stream.buffer.write(text.encode("utf-8", "replace"))
         stream.buffer.flush()
     except BrokenPipeError:
         raise
@@ -70,9 +135,18 @@ def write_stdout(text: str) -> None:
 
 def say(line: str) -> None:
     """Tell the person: one line on standard error. A closed or full one is nobody there."""
+    _complain(said(line))
+
+
+def said(line: str) -> str:
+    """A line as it is told to people."""
+    return f"contextpackd: {line}\n"
+
+
+def _complain(text: str) -> None:
     try:
-        if sys.stderr is not None:
-            sys.stderr.write(f"contextpackd: {line}\n")
+        if text and sys.stderr is not None:
+            sys.stderr.write(text)
             sys.stderr.flush()
     except OSError:
         pass
@@ -102,6 +176,8 @@ def copy(text: str, environment: Mapping[str, str]) -> str | None:
     """
     if "SSH_TTY" in environment or "SSH_CONNECTION" in environment:
         return _copy_by_terminal(text)
+    import pyperclip
+
     try:
         pyperclip.copy(text)
     except pyperclip.PyperclipException as error:
@@ -111,6 +187,8 @@ def copy(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def _copy_by_terminal(text: str) -> str | None:
+    import base64
+
     payload = base64.b64encode(text.encode("utf-8", "replace"))
     if len(payload) > MAX_OSC52_BYTES:
         return f"no clipboard: terminals take at most {MAX_OSC52_BYTES} bytes over ssh, this has {len(payload)}; use --output FILE"

@@ -72,17 +72,27 @@ def secure(found: Place) -> None:
     for folder in (found.folder.parent, found.folder):
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            status = folder.lstat()
         except OSError as error:
             # `exist_ok` does not accept a link to nothing or a file.
             reason = error.strerror or str(error)
             raise PlaceProblem(str(folder), f"cannot be made: {reason}") from error
-        if not stat.S_ISDIR(status.st_mode):
-            raise PlaceProblem(str(folder), "is not a directory of its own; remove it")
-        if status.st_uid != os.geteuid():
-            raise PlaceProblem(str(folder), "belongs to another user; set XDG_RUNTIME_DIR")
-        if status.st_mode & 0o077:
-            raise PlaceProblem(str(folder), "is open to other users; chmod 700 it")
+        _check_folder(folder)
+
+
+def check(found: Place) -> None:
+    """Check that a place is ours alone. Raises `FileNotFoundError`, and as `secure` does."""
+    for folder in (found.folder.parent, found.folder):
+        _check_folder(folder)
+
+
+def _check_folder(folder: Path) -> None:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise PlaceProblem(str(folder), "is not a directory of its own; remove it")
+    if status.st_uid != os.geteuid():
+        raise PlaceProblem(str(folder), "belongs to another user; set XDG_RUNTIME_DIR")
+    if status.st_mode & 0o077:
+        raise PlaceProblem(str(folder), "is open to other users; chmod 700 it")
 
 
 def check_socket(file: Path) -> None:

@@ -1,8 +1,9 @@
 """Answers for people: tables on a terminal, plain rows elsewhere."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
@@ -51,6 +52,16 @@ _TELLING = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a text is drawn for: a terminal, or something that no person looks at."""
+
+    columns: int | None
+    """Of a terminal; None for anything else."""
+    environment: Mapping[str, str]
+    """The variables by which terminals say what they can show."""
+
+
 def is_terminal(stream: IO[str] | None) -> bool:
     """Whether a person looks at a stream; a closed one nobody does."""
     return stream is not None and stream.isatty()
@@ -77,8 +88,27 @@ def console(stream: IO[str] | None) -> Iterator[Console]:
         pass
 
 
+def _drawn(screen: Screen, draw: Callable[[Console], None]) -> str:
+    """What is drawn, as the text that shows it."""
+    stream = io.StringIO()
+    draw(
+        Console(
+            file=stream,
+            force_terminal=screen.columns is not None,
+            width=PIPE_WIDTH if screen.columns is None else screen.columns,
+            highlight=False,
+            _environ=screen.environment,
+        )
+    )
+    return stream.getvalue()
+
+
 @contextmanager
-def progress(stream: IO[str] | None, clock: Callable[[], float]) -> Iterator[Advance]:
+def progress(
+    stream: IO[str] | None,
+    clock: Callable[[], float],
+    after_seconds: float = PROGRESS_AFTER_SECONDS,
+) -> Iterator[Advance]:
     """A progress bar with counts on a terminal, for work that takes over a second."""
     if stream is None or not stream.isatty():
         yield lambda _done, _total: None
@@ -91,7 +121,7 @@ def progress(stream: IO[str] | None, clock: Callable[[], float]) -> Iterator[Adv
     began = clock()
 
     def report(done: int, total: int) -> None:
-        if clock() - began > PROGRESS_AFTER_SECONDS:
+        if clock() - began >= after_seconds:
             bar.start()
             bar.update(task, completed=done, total=total)
 
@@ -101,10 +131,9 @@ def progress(stream: IO[str] | None, clock: Callable[[], float]) -> Iterator[Adv
         bar.stop()
 
 
-def show_answer(stream: IO[str] | None, answer: Answer) -> None:
+def answer_table(screen: Screen, answer: Answer) -> str:
     """What is in and why, what was left out and why, and how the budget was spent."""
-    with console(stream) as out:
-        _show_answer(out, answer)
+    return _drawn(screen, lambda out: _show_answer(out, answer))
 
 
 def _show_answer(out: Console, answer: Answer) -> None:
@@ -146,10 +175,9 @@ def _show_answer(out: Console, answer: Answer) -> None:
         out.print(f"[yellow]{warning.kind}[/]: {escape(warning.message)}")
 
 
-def show_explanation(stream: IO[str] | None, explanation: Explanation, top: int) -> None:
+def explanation_table(screen: Screen, explanation: Explanation, top: int) -> str:
     """The ranking: each file with its score and the parts of it."""
-    with console(stream) as out:
-        _show_explanation(out, explanation, top)
+    return _drawn(screen, lambda out: _show_explanation(out, explanation, top))
 
 
 def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
@@ -170,10 +198,9 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
         out.print(f"… {len(ranking.files) - top} more (--top N)")
 
 
-def show_files(stream: IO[str] | None, scan: Scan) -> None:
+def files_table(screen: Screen, scan: Scan) -> str:
     """What discovery sees: each file with its tokens, and what is left out by which rule."""
-    with console(stream) as out:
-        _show_files(out, scan)
+    return _drawn(screen, lambda out: _show_files(out, scan))
 
 
 def _show_files(out: Console, scan: Scan) -> None:
@@ -224,31 +251,36 @@ def _show_verification(out: Console, verification: Verification) -> None:
     out.print(f"{n_held} of {len(verification.checks)} ranges hold")
 
 
-def show_graph(stream: IO[str] | None, shown: View, *, lists_unresolved: bool) -> None:
+def graph_table(screen: Screen, shown: View, *, lists_unresolved: bool) -> str:
     """Resolution rates, the commonest reasons, and the edges or what did not resolve."""
-    with console(stream) as out:
-        table = columns("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
-        for language, rate in rates(shown.graph).items():
-            own = rate.resolved + rate.unresolved
-            share = f"{rate.resolved / own:.1%}" if own else ""
-            counts = (rate.resolved, rate.external, rate.unresolved)
-            table.add_row(language, *map(str, counts), share)
-        out.print(table)
-        if reasons := graphs.reasons(shown):
-            out.print("unresolved: " + ", ".join(f"{n} {name}" for name, n in reasons))
-        if lists_unresolved:
-            table = columns("reason", "path", "import")
-            for path, entry in shown.unresolved:
-                table.add_row(
-                    entry.external.value,
-                    f"{_safe(path)}:{entry.found.line}",
-                    escape(graphs.specifier(entry.found)),
-                )
-        else:
-            table = columns("from", "to", "kind")
-            for edge in shown.edges:
-                table.add_row(_safe(edge.source), _safe(edge.target), edge.kind.value)
-        out.print(table)
+    return _drawn(
+        screen, lambda out: _show_graph(out, shown, lists_unresolved=lists_unresolved)
+    )
+
+
+def _show_graph(out: Console, shown: View, *, lists_unresolved: bool) -> None:
+    table = columns("language", "resolved:>", "external:>", "unresolved:>", "rate:>")
+    for language, rate in rates(shown.graph).items():
+        own = rate.resolved + rate.unresolved
+        share = f"{rate.resolved / own:.1%}" if own else ""
+        counts = (rate.resolved, rate.external, rate.unresolved)
+        table.add_row(language, *map(str, counts), share)
+    out.print(table)
+    if reasons := graphs.reasons(shown):
+        out.print("unresolved: " + ", ".join(f"{n} {name}" for name, n in reasons))
+    if lists_unresolved:
+        table = columns("reason", "path", "import")
+        for path, entry in shown.unresolved:
+            table.add_row(
+                entry.external.value,
+                f"{_safe(path)}:{entry.found.line}",
+                escape(graphs.specifier(entry.found)),
+            )
+    else:
+        table = columns("from", "to", "kind")
+        for edge in shown.edges:
+            table.add_row(_safe(edge.source), _safe(edge.target), edge.kind.value)
+    out.print(table)
 
 
 def columns(*headings: str) -> Table:

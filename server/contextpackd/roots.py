@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
+from contextpackd.store import Info
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan, Workspace
 
@@ -75,6 +76,8 @@ class Backing:
     """Let a workspace see a buffer's text. Called on the workspace's thread."""
     close: Callable[[Workspace], None] | None = None
     """Let go of what a workspace holds. Called on its thread, last."""
+    cache: Callable[[], Info] | None = None
+    """What is kept between runs. Callable from any thread."""
     end: Callable[[], None] | None = None
     """Let go of what workspaces share, after the last was closed."""
 
@@ -112,6 +115,11 @@ class Roots:
     def held(self) -> tuple[Held, ...]:
         """What is warm, the one that was asked longest ago first."""
         return tuple(self._held.values())
+
+    @property
+    def cache(self) -> Info | None:
+        """What is kept between runs; None where nothing is."""
+        return self._backing.cache() if self._backing.cache is not None else None
 
     def owner(self) -> int:
         """A number for one more connection, by which its buffers are known."""

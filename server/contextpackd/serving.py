@@ -20,9 +20,10 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-from contextpackd import bridge, daemon, journal, place
+from contextpackd import bridge, daemon, envoy, journal, place
 from contextpackd.backing import backing
 from contextpackd.daemon import Terms
+from contextpackd.errands import Errands
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
 from contextpackd.place import Place, PlaceProblem
@@ -34,8 +35,6 @@ log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 2.0
 """How long closing connections may take before the process ends."""
-
-MAX_QUESTION_BYTES = 1 << 20
 
 BACKLOG = 128
 
@@ -60,6 +59,7 @@ class Daemon:
         self._roots = Roots(backing())
         self._stand = standing(self._roots, "daemon", log_file, time.monotonic)
         self._shared = Shared(self._roots, self._status)
+        self._errands = Errands(self._roots)
         self._converter = connection.converter()
         self._joined: dict[str, asyncio.StreamWriter] = {}
         self._connections: set[asyncio.Task[None]] = set()
@@ -76,7 +76,7 @@ class Daemon:
         found = self._terms.place
         for file, handler, limit in (
             (found.lsp, self._serve_lsp, connection.MAX_HEADER_BYTES),
-            (found.control, self._serve_control, MAX_QUESTION_BYTES),
+            (found.control, self._serve_control, envoy.MAX_QUESTION_BYTES),
         ):
             server = await asyncio.start_unix_server(
                 self._tracked(handler), sock=_bound(file), limit=limit, backlog=BACKLOG
@@ -143,14 +143,18 @@ class Daemon:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         session = uuid.uuid4().hex
+        questions = _questions(reader)
         try:
-            async for question in _questions(reader):
+            async for question in questions:
                 match question.get("do"):
                     case "join":
                         self._joined[session] = writer
                         _say(writer, {"session": session, "pid": os.getpid()})
                     case "status":
                         _say(writer, self._status())
+                    case "run":
+                        await self._errands.run(question, questions, writer)
+                        return
                     case "stop":
                         _say(writer, {"stopping": True, "pid": os.getpid()})
                         await writer.drain()

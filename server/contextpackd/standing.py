@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from contextpack.graph import rates
 from contextpack.text import display_path
 from contextpackd.roots import Held, Roots
+from contextpackd.store import Info
 from contextpackd.version import PROTOCOL, VERSION
 from contextpackd.wire import Json
 
@@ -56,10 +57,24 @@ def standing(
             "memoryBytes": _memory_bytes(),
             "log": None if log is None else display_path(str(log)),
             "lastError": last.line,
+            "cache": _cache_json(roots.cache),
             "roots": [_root_json(held) for held in roots.held],
         }
 
     return stand
+
+
+def _cache_json(info: Info | None) -> Json | None:
+    if info is None:
+        return None
+    return {
+        "directory": display_path(str(info.directory)),
+        "sizeBytes": info.size_bytes,
+        "maxBytes": info.max_bytes,
+        "nFacts": info.n_facts,
+        "nRoots": len(info.roots),
+        "problem": info.problem,
+    }
 
 
 def _root_json(held: Held) -> Json:
@@ -69,6 +84,8 @@ def _root_json(held: Held) -> Json:
         "done": held.done,
         "total": held.total,
         "nClients": held.n_users,
+        "watcher": mode.value if (mode := held.workspace.watch_mode) is not None else None,
+        "watchMessage": held.workspace.watch_message,
     }
     if held.scan is None:
         return document

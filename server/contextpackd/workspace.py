@@ -228,6 +228,11 @@ class Workspace:
         return self._watch.wait(timeout_seconds) if self._watch else False
 
     @property
+    def watch_mode(self) -> Proof | None:
+        """How the next answer will know that it misses no change; None when no watch runs."""
+        return self._watch.mode if self._watch else None
+
+    @property
     def watch_message(self) -> str | None:
         """What people should do about the watch, once; None when all is well or none runs."""
         return self._watch.message if self._watch else None

@@ -83,6 +83,17 @@ def test_after_changes_it_ranks_and_packs_as_made_anew(
         assert packed(files, request, made) == packed(files, request, cold)
 
 
+def test_chunks_from_a_score_on_are_the_first_of_all() -> None:
+    # Many with a common word only, a few with the rare one.
+    files = {f"m{n}.py": f"def load_{n}(): ...\n" for n in range(1200)}
+    files["rare.py"] = "def load(zebra): ...\n\n\ndef stripes(zebra): ...\n"
+    ranking = rank(snapshot_of(files), "load zebra")
+    scores = [chunk.score for chunk in ranking.chunks()]
+    for least in (0.0, scores[-1], scores[2], scores[1], scores[0], scores[0] * 2):
+        above = [chunk for chunk in ranking.chunks() if chunk.score >= least]
+        assert above == list(ranking.chunks(least))
+
+
 def test_a_save_costs_its_own_rows_and_imports() -> None:
     files = {f"m{n}.py": f"import m{n + 1}\n\ndef f{n}(): ...\n" for n in range(50)}
     saved = {"m7.py": "import m9\nimport m3\n\ndef f7(): ...\n"}

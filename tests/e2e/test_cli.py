@@ -22,7 +22,7 @@ from harness.paths import FIXTURES
 def environment() -> dict[str, str]:
     """What a command needs, and nothing of the machine it runs on."""
     kept = {name: os.environ[name] for name in ("PATH", "CONTEXTPACKD_CACHE_DIR")}
-    return kept | {"HOME": "/dev/null", "LC_ALL": "C.UTF-8"}
+    return kept | {"HOME": "/dev/null", "LC_ALL": "C.UTF-8", "CONTEXTPACKD_NO_DAEMON": "1"}
 
 
 def run(

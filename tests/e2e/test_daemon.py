@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,10 +47,10 @@ def places(home: House) -> list[place.Place]:
     return [place.Place(found) for found in sorted(folder.iterdir())]
 
 
-def status(home: House) -> dict[str, object]:
+def status(home: House) -> dict[str, Any]:
     done = home.run("status", "--format", "json")
     assert (0, "") == (done.returncode, done.stderr)
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -164,6 +165,28 @@ def test_one_clients_death_disturbs_nobody(shared: House, shop: Path) -> None:
     assert 0 == stays.finish()
 
 
+def test_a_killed_clients_buffer_gives_way_to_anothers(shared: House, shop: Path) -> None:
+    stays, dies = shared.start("lsp"), shared.start("lsp")
+    file = shop / "src/lending/desk.py"
+    for editor, word in ((stays, "giraffe"), (dies, "zebra")):
+        editor.client.initialize(shop)
+        document = {"uri": file.as_uri(), "languageId": "python", "version": 1}
+        text = f"def {word}(): ...\n"
+        editor.client.notify(
+            "textDocument/didOpen", {"textDocument": document | {"text": text}}
+        )
+        editor.client.command("status")  # The text has been read by now.
+    question = {"query": "giraffe zebra"}
+    assert "def zebra" in stays.client.command("pack", question)["text"]
+    dies.process.kill()
+    while stays.client.command("status")["nClients"] > 1:
+        pass
+    while "def zebra" in (text := stays.client.command("pack", question)["text"]):
+        pass
+    assert "def giraffe" in text
+    assert 0 == stays.finish()
+
+
 def test_the_sockets_are_private(shared: House, shop: Path) -> None:
     process = shared.start("lsp")
     process.client.initialize(shop)
@@ -247,7 +270,15 @@ def test_status_is_for_people_and_programs(own: House, shop: Path) -> None:
     editor.client.command("pack", {"query": QUERY})
     found = status(own)
     assert (1, "daemon") == (found["nClients"], found["mode"])
+    [root], cache = found["roots"], found["cache"]
+    assert ("events", None) == (root["watcher"], root["watchMessage"])
+    assert (str(own.folder / "cache" / "contextpackd"), None) == (
+        cache["directory"],
+        cache["problem"],
+    )
+    assert 27 == cache["nFacts"]
     shown = own.run("status").stdout
+    assert f"cache: {cache['directory']}, " in shown
     assert f"root: {shop}: 27 files, 1 clients\n" in shown
     assert f"process {found['pid']}" in shown
     assert 0 == editor.finish()
@@ -294,6 +325,23 @@ def test_a_daemon_stays_while_somebody_has_joined(own: House) -> None:
     assert control.ask({"do": "status"}) is not None
     control.close()
     assert 0 == process.wait(LIMIT_SECONDS)
+
+
+def test_an_idle_daemon_leaves_no_process_behind(own: House, tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    root.mkdir()
+    for number in range(400):  # Enough for worker processes.
+        (root / f"m{number}.py").write_text(f"def loan_{number}(): ...\n" * 50)
+    process, found = started(own, "--idle", "4")
+    editor = socket_client(connected(found.lsp))
+    editor.initialize(root)
+    assert editor.command("pack", {"query": "loan"})["items"]
+    assert len(own.everything()) > 1
+    editor.shut_down()
+    assert [] == editor.end()
+    editor.close()
+    assert 0 == process.wait(LIMIT_SECONDS)
+    assert all(has_ended(pid) for pid in own.everything())
 
 
 def test_a_second_daemon_gives_way(own: House) -> None:

@@ -43,7 +43,22 @@ def test_a_machine_that_is_well(own: House) -> None:
     editor.client.initialize()
     pid = editor.client.command("status")["pid"]
     assert f"process {pid}" in str(findings(own)["daemon"]["state"])
+    root = own.folder / "root"
+    root.mkdir()
+    (root / "a.py").write_text("loan = 1\n")
+    editor.client.command("pack", {"query": "loan", "root": str(root)})
+    found = findings(own)
+    assert f"{root}: events" == found["watch"]["state"]
+    assert "facts of 1 texts" in str(found["cache"]["state"])
     assert 0 == editor.finish()
+
+
+def test_a_cache_that_is_not_ours_alone_comes_with_advice(own: House) -> None:
+    (own.folder / "cache").mkdir()
+    (own.folder / "cache" / "contextpackd").symlink_to(own.folder)
+    cache = findings(own)["cache"]
+    assert "is a symbolic link" in str(cache["state"])
+    assert "CONTEXTPACKD_CACHE_DIR" in str(cache["advice"])
 
 
 def test_every_problem_comes_with_advice(own: House, tmp_path: Path) -> None:

@@ -273,13 +273,20 @@ class House:
     def daemons(self) -> list[int]:
         """The processes that serve from here, as the system knows them."""
         found = []
+        for pid in self.everything():
+            with contextlib.suppress(OSError):
+                if b"daemon" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+                    found.append(pid)
+        return found
+
+    def everything(self) -> list[int]:
+        """All processes that run here, as the system knows them."""
+        marker = f"XDG_RUNTIME_DIR={self.folder}".encode()
+        found = []
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
                 with contextlib.suppress(OSError):
-                    arguments = (folder / "cmdline").read_bytes().split(b"\0")
-                    environment = (folder / "environ").read_bytes().split(b"\0")
-                    is_here = f"XDG_RUNTIME_DIR={self.folder}".encode() in environment
-                    if b"daemon" in arguments and is_here:
+                    if marker in (folder / "environ").read_bytes().split(b"\0"):
                         found.append(int(folder.name))
         return found
 

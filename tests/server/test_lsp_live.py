@@ -132,7 +132,7 @@ def test_another_clients_save_is_told_too(client: Client, servers: Inside, shop:
     assert [] == other.end()
 
 
-def test_a_burst_of_changes_is_one_run(client: Client, servers: Inside, shop: Path) -> None:
+def test_a_burst_of_changes_is_told_once(client: Client, servers: Inside, shop: Path) -> None:
     client.initialize(shop)
     live_pack(client)
     files = sorted((shop / "src").rglob("*.py"))
@@ -279,6 +279,20 @@ def test_an_unsaved_edit_is_in_the_next_pack_and_told(client: Client, shop: Path
     client.notify("textDocument/didClose", {"textDocument": {"uri": policy.as_uri()}})
     assert "unsaved words" not in client.command("pack", {"query": QUERY})["text"]
     assert "unsaved words" not in client.notification(CHANGED)["text"]
+
+
+def test_typing_is_followed_at_once_and_then_at_its_end(client: Client, shop: Path) -> None:
+    client.initialize(shop)
+    live_pack(client, text=True)
+    policy = shop / "src/lending/policy.py"
+    text = policy.read_text()
+    opened(client, policy, text)
+    for number in range(30):
+        typed(client, policy, text.replace("the copy is withdrawn", f"words {number}."))
+    told: list[str] = []
+    while not told or "words 29." not in told[-1]:
+        told.append(client.notification(CHANGED)["text"])
+    assert len(told) <= 4
 
 
 def test_the_latest_change_of_two_clients_wins_and_a_closing_one_gives_way(

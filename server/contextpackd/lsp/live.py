@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# "Save all" comes as a burst of messages within a few milliseconds.
+# The first change after a pause is followed at once. "Save all" comes as a burst of messages
+# within a few milliseconds: what comes so soon after another waits for the end of it.
 SETTLE_SECONDS = 0.01
 
-# While somebody types, the text of a moment ago is of no use to anybody ...
+# While somebody goes on typing, the text of a moment ago is of no use to anybody ...
 TYPING_SECONDS = 0.1
 # ... but a person who never pauses sees the pack follow.
 MAX_DELAY_SECONDS = 1.0
@@ -38,6 +40,8 @@ class Live:
         self._session = session
         self._pending: dict[Path, list[Cause]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._last = -math.inf
+        """When the last change came, on the loop's clock."""
         self._latest = 0.0
         """When the pending changes must have been looked at, on the loop's clock."""
         self._run: asyncio.Task[None] | None = None
@@ -49,11 +53,15 @@ class Live:
         if self._is_closed or not self._session.packs.followed(root):
             return
         loop = asyncio.get_running_loop()
-        if not self._pending:
-            self._latest = loop.time() + MAX_DELAY_SECONDS
-        self._pending.setdefault(root, []).append(cause)
+        now = loop.time()
         wait = TYPING_SECONDS if cause.kind is Kind.EDIT else SETTLE_SECONDS
-        when = min(loop.time() + wait, self._latest)
+        if now - self._last > wait and not self._pending:
+            wait = 0.0
+        self._last = now
+        if not self._pending:
+            self._latest = now + MAX_DELAY_SECONDS
+        self._pending.setdefault(root, []).append(cause)
+        when = min(now + wait, self._latest)
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_at(when, self._begin)
@@ -80,7 +88,8 @@ class Live:
             self._run.add_done_callback(self._done)
 
     async def _follow(self) -> None:
-        while self._pending:
+        # What came meanwhile waits for its timer; `_begin` left to this run what was due.
+        while self._pending and self._timer is None:
             root = next(iter(self._pending))
             causes = self._pending.pop(root)
             for held in self._session.packs.followed(root):
