@@ -130,7 +130,8 @@ def test_spec(spec: Path, own: House, shop: Path, expected: Path) -> None:
 def test_a_person_at_the_keyboard(own: House, shop: Path, expected: Path) -> None:
     env = environment(own, shop, expected)
     policy = shop / "src/lending/policy.py"
-    arguments = ["--clean", "--cmd", f"set rtp^={PLUGIN}", "-c", CONFIG, str(policy)]
+    before = f"let g:loaded_python3_provider = 0 | set rtp^={PLUGIN}"
+    arguments = ["--clean", "--cmd", before, "-c", CONFIG, str(policy)]
     editor = Terminal(found("nvim"), arguments, own, env)
     try:
         editor.wait_for("bufname()", "policy.py")

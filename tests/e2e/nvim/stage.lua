@@ -111,6 +111,8 @@ function M.paths(pack)
   end):totable()
 end
 
+-- The file type of Python looks for a Python with Neovim's client, for seconds.
+vim.g.loaded_python3_provider = 0
 vim.opt.runtimepath:prepend(assert(vim.env.PLUGIN))
 vim.cmd.runtime('plugin/contextpack.lua')
 vim.lsp.config('contextpackd', {
