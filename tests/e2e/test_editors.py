@@ -48,7 +48,7 @@ def test_neovim_packs_and_follows_a_save(own: House, shop: Path) -> None:
 
 def test_eglot_packs_as_the_document_says(own: House, shop: Path) -> None:
     emacs = found("emacs")
-    expected = contextpackd.open(shop).pack(QUERY, 4000).text
+    expected = contextpackd.open(shop).pack(QUERY, text_format="xml").text
     folders = [flag for folder in sorted(ELPA.glob("*")) for flag in ("-L", str(folder))]
     programs = Path(found("contextpackd")).parent
     said = output(
