@@ -89,14 +89,15 @@ function M.text(name)
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n') .. '\n'
 end
 
---- Press keys in the window of one of the plugin's buffers, on the first line that has this.
+--- Press keys in the window of one of the plugin's buffers, on the first line that has this and is
+--- no warning.
 function M.press(name, line, keys)
   local win = vim.fn.bufwinid('contextpack://' .. name)
   assert(win ~= -1, 'no window of ' .. name)
   vim.api.nvim_set_current_win(win)
   local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
   for row, text in ipairs(lines) do
-    if text:find(line, 1, true) then
+    if text:find(line, 1, true) and not vim.startswith(text, '! ') then
       vim.api.nvim_win_set_cursor(win, { row, 0 })
       vim.api.nvim_feedkeys(vim.keycode(keys), 'mtx', false)
       return
