@@ -26,8 +26,11 @@ end
 stage.has('handed to avante', send())
 stage.equal({ avante = stage.expected() }, taken)
 
+-- What a prompt names is read when it is sent: the bundle never stands in it, since a packed file
+-- could name others.
 package.preload['CopilotChat'] = function()
   return {
+    config = { functions = {} },
     open = function()
       taken.open = true
     end,
@@ -39,7 +42,12 @@ package.preload['CopilotChat'] = function()
   }
 end
 stage.has('handed to CopilotChat', send())
-stage.equal({ open = true, copilotchat = '\n' .. stage.expected() .. '\n' }, taken)
+stage.equal('#contextpack\n', taken.copilotchat)
+local resource = require('CopilotChat').config.functions.contextpack
+stage.equal('contextpack://bundle', resource.uri)
+stage.equal({
+  { uri = 'contextpack://bundle', mimetype = 'text/markdown', data = stage.expected() },
+}, resource.resolve())
 
 local is_broken = true
 package.preload['codecompanion'] = function()

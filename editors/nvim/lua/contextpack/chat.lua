@@ -4,6 +4,8 @@ local config = require('contextpack.config')
 
 local M = {}
 
+local BUNDLE_URI = 'contextpack://bundle'
+
 ---@class contextpack.Chat
 ---@field label string
 ---@field module string What `require` has when the plugin is there.
@@ -25,8 +27,18 @@ M.plugins = {
     label = 'CopilotChat',
     module = 'CopilotChat',
     put = function(plugin, pack)
+      -- Not the bundle itself: CopilotChat takes `#file:...` anywhere in a prompt for an order to
+      -- read that file, and who wrote the packed files is no one to give orders.
+      plugin.config.functions.contextpack = {
+        description = 'The bundle of code that contextpackd made for the task',
+        uri = BUNDLE_URI,
+        resolve = function()
+          local data = pack.answer.text
+          return { { uri = BUNDLE_URI, mimetype = 'text/markdown', data = data } }
+        end,
+      }
       plugin.open()
-      plugin.chat:append('\n' .. pack.answer.text .. '\n')
+      plugin.chat:append('#contextpack\n')
     end,
   },
   avante = {
