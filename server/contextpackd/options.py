@@ -171,6 +171,20 @@ def default_of(option: Option) -> object:
     return _DEFAULTS[option.field]
 
 
+def over(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    """The values of two levels by field name: those above stand, and globs to exclude add up.
+
+    Somebody who takes one file out must not let in what their repository leaves out.
+    """
+    left_out = [level["exclude"] for level in (below, above) if "exclude" in level]
+    lists = [globs for globs in left_out if isinstance(globs, list | tuple)]
+    values = {**below, **above}
+    # A value that is no list is `request_of`'s to refuse.
+    if len(lists) == 2:
+        values["exclude"] = [*lists[0], *lists[1]]
+    return values
+
+
 def request_of(
     query: object, values: Mapping[str, object], name: Callable[[Option], str]
 ) -> Request:
@@ -206,7 +220,7 @@ def request_from_json(
     by_name = {
         name: option for option in OPTIONS for name in (option.json_name, *option.aliases)
     }
-    values = dict(below)
+    given: dict[str, object] = {}
     for name, value in document.items():
         if name == "query" or name in other:
             continue
@@ -214,5 +228,6 @@ def request_from_json(
         if option is None:
             known = ", ".join(option.json_name for option in OPTIONS)
             raise OptionProblem(name, f"is no option; there are query, {known}")
-        values[option.field] = value
+        given[option.field] = value
+    values = over(below, given)
     return request_of(document.get("query"), values, lambda option: option.json_name)

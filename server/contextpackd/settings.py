@@ -13,13 +13,14 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
 
 from contextpack.request import Request
 from contextpackd import files
 from contextpackd.errors import SettingsProblem
-from contextpackd.options import OPTIONS, Option, default_of
+from contextpackd.options import OPTIONS, Option, default_of, over
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +91,8 @@ def of_repository(root: Path) -> Mapping[str, object]:
 
 
 def rising(*levels: Mapping[str, object]) -> dict[str, object]:
-    """The values by field name, each level over those before it."""
-    return {field: value for level in levels for field, value in level.items()}
+    """The values by field name, each level over those before it; globs to exclude add up."""
+    return reduce(over, levels, {})
 
 
 def _table(root: Path, name: str) -> Mapping[str, object] | SettingsProblem | None:

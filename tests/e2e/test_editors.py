@@ -2,33 +2,23 @@
 
 import json
 import os
-import shutil
-import subprocess
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import contextpackd
-from harness.lsp_client import LIMIT_SECONDS, House, house
-from harness.paths import FIXTURES, ROOT
+from contextpackd import settings
+from harness.editors import BUDGET_TOKENS, QUERY, found, output, private_folders, shop_in
+from harness.lsp_client import House, house
+from harness.paths import ROOT
 
-QUERY = "objections to a checkout"
 SCRIPTS = ROOT / "tests" / "e2e" / "editors"
 ELPA = Path("/usr/share/emacs/site-lisp/elpa")
 """Where Debian puts packages; `-Q` skips its own way of finding them."""
-
-
-def found(name: str) -> str:
-    """An editor's program. Without it the test is skipped, but never where CI is set."""
-    beside = Path(sys.executable).parent / name
-    program = str(beside) if beside.exists() else shutil.which(name)
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{name} is not installed")
-        pytest.skip(f"{name} is not installed")
-    return program
 
 
 @pytest.fixture
@@ -39,49 +29,41 @@ def own() -> Iterator[House]:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    root = tmp_path / "shop"
-    shutil.copytree(FIXTURES / "python-src", root)
-    # Editors take the repository for the root.
-    subprocess.run(["git", "init", "-q", root], check=True)
-    return root
-
-
-def output(own: House, *command: str, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        env=own.env | environment,
-        cwd=own.folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=3 * LIMIT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return shop_in(tmp_path)
 
 
 def test_neovim_packs_and_follows_a_save(own: House, shop: Path) -> None:
     nvim = found("nvim")
-    expected = contextpackd.open(shop).pack(QUERY, 900).text
+    expected = contextpackd.open(shop).pack(QUERY, BUDGET_TOKENS).text
     script = str(SCRIPTS / "smoke.lua")
     said = output(
         own, nvim, "--headless", "--clean", "-l", script, sys.executable, str(shop),
-        XDG_CONFIG_HOME=str(own.folder / "config"), XDG_DATA_HOME=str(own.folder / "data"),
+        **private_folders(own),
     )  # fmt: skip
     result = json.loads(said.splitlines()[-1])
     assert expected == result["text"]
     assert ["src/lending/policy.py"] == result["changed"]["changed"]
-    assert contextpackd.open(shop).pack(QUERY, 900).text == result["changed"]["text"]
+    assert contextpackd.open(shop).pack(QUERY, BUDGET_TOKENS).text == result["changed"]["text"]
 
 
-def test_eglot_packs(own: House, shop: Path) -> None:
+def test_eglot_packs_as_the_document_says(own: House, shop: Path) -> None:
     emacs = found("emacs")
-    expected = contextpackd.open(shop).pack(QUERY, 900).text
+    expected = contextpackd.open(shop).pack(QUERY, text_format="xml").text
     folders = [flag for folder in sorted(ELPA.glob("*")) for flag in ("-L", str(folder))]
+    programs = Path(found("contextpackd")).parent
     said = output(
         own, emacs, "-Q", "--batch", *folders, "-l", str(SCRIPTS / "eglot.el"),
-        SERVER_PYTHON=sys.executable, ROOT=str(shop),
+        DOCUMENT=str(ROOT / "editors" / "PROTOCOL.md"), ROOT=str(shop),
+        PATH=f"{programs}{os.pathsep}{own.env['PATH']}",
     )  # fmt: skip
     result = json.loads(said.splitlines()[-1])
-    assert {"text": expected, "packId": "pack-1"} == result
+    assert {"text": expected, "isReadOnly": True} == result
+
+
+def test_the_configuration_for_helix_is_toml_of_settings_that_exist() -> None:
+    document = (ROOT / "editors" / "PROTOCOL.md").read_text(encoding="utf-8")
+    found_block = re.search(r"<!-- helix -->\n```toml\n(.*?)```", document, re.DOTALL)
+    assert found_block is not None
+    server = tomllib.loads(found_block[1])["language-server"]["contextpackd"]
+    assert ["lsp"] == server["args"]
+    assert () == settings.client(server["config"]["contextpack"], settings.NONE).problems

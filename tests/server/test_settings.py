@@ -168,3 +168,23 @@ def test_initialization_options_may_bring_settings(root: Path) -> None:
         editor = servers.connect()
         editor.initialize(root, options={"settings": {"budgetTokens": 200}})
         assert 200 == editor.command("pack", {"query": "loan"})["budgetTokens"]
+
+
+def test_globs_to_exclude_add_up_at_all_doors(root: Path) -> None:
+    """Somebody who takes one file out does not let in what the repository leaves out."""
+    (root / ".contextpack.toml").write_text('exclude = ["m1.py"]\n')
+    found = contextpackd.open(root).pack("loan", exclude=["m2.py"])
+    assert ["m0.py", "m3.py", "m4.py"] == sorted(item.path for item in found.items)
+    line = json.dumps({"root": str(root), "query": "loan", "exclude": ["m2.py"]})
+    assert found.text == json.loads(next(answers([line], force=False)))["text"]
+    with inside() as servers:
+        editor = servers.connect()
+        editor.initialize(root)
+        editor.notify(
+            "workspace/didChangeConfiguration",
+            {"settings": {"contextpack": {"exclude": ["m3.py"]}}},
+        )
+        mine = editor.command("pack", {"query": "loan", "exclude": ["m2.py"]})
+        assert ["m0.py", "m4.py"] == sorted(item["path"] for item in mine["items"])
+        editor.shut_down()
+        assert [] == editor.end()

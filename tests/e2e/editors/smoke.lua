@@ -1,6 +1,8 @@
 -- A pack through Neovim's own client, and the notification after a save.
 -- nvim --headless --clean -l smoke.lua PYTHON ROOT; prints one line of JSON.
 local python, root = _G.arg[1], _G.arg[2]
+-- The file type of Python looks for a Python with Neovim's client, for seconds.
+vim.g.loaded_python3_provider = 0
 local changed
 vim.lsp.handlers['contextpack/packChanged'] = function(_, params)
   changed = params

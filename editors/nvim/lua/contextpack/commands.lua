@@ -1,0 +1,54 @@
+--- The commands' arguments, read. What they do stands in `contextpack`.
+
+local query = require('contextpack.query')
+
+local M = {}
+
+---@param call vim.api.keyset.create_user_command.command_args
+function M.pack(call)
+  local contextpack = require('contextpack')
+  local fields = query.fields(call.args)
+  if call.range == 0 then
+    fields.query = fields.query ~= '' and fields.query or nil
+    contextpack.pack(fields)
+    return
+  end
+  local buf = vim.api.nvim_get_current_buf()
+  contextpack.pack(function(root)
+    local asked = query.about_lines(fields.query, root, buf, call.line1, call.line2)
+    return vim.tbl_extend('force', fields, { query = asked })
+  end, buf)
+end
+
+---@param call vim.api.keyset.create_user_command.command_args
+function M.live(call)
+  if not vim.list_contains({ '', 'on', 'off' }, call.args) then
+    require('contextpack.message').fail(':ContextPackLive takes on or off, or nothing')
+    return
+  end
+  require('contextpack').live(({ on = true, off = false })[call.args])
+end
+
+function M.copy()
+  require('contextpack').copy()
+end
+
+---@param call vim.api.keyset.create_user_command.command_args
+function M.send(call)
+  require('contextpack').send(call.args ~= '' and call.args or nil)
+end
+
+function M.report()
+  require('contextpack').report()
+end
+
+function M.explain()
+  require('contextpack').explain()
+end
+
+---@param call vim.api.keyset.create_user_command.command_args
+function M.why(call)
+  require('contextpack').why(call.args ~= '' and call.args or nil)
+end
+
+return M

@@ -1,0 +1,69 @@
+---@meta
+--- What the server answers with. The schema stands in `ARCHITECTURE.md` of contextpackd; a test
+--- holds these types to it.
+
+---@class contextpack.Answer
+---@field query string
+---@field root string
+---@field budgetTokens integer
+---@field freshness 'scanned'|'watched'
+---@field tokens integer Of `text`.
+---@field tokenizer string
+---@field exact boolean Whether the tokens are counted by the model's own tokenizer.
+---@field revision integer
+---@field changes table[]
+---@field text string The bundle.
+---@field items contextpack.Item[] In the order of `text`.
+---@field ledger contextpack.Entry[]
+---@field ledgerCounts table<string, integer>
+---@field report contextpack.Report
+---@field complete boolean
+---@field packId string
+
+---@class contextpack.Item
+---@field path string
+---@field detail 'whole'|'chunks'|'outline'|'truncated'
+---@field ranges integer[][] Pairs of lines, from 1, both inclusive; verbatim in the text.
+---@field tokens integer
+---@field score number
+---@field parts table<string, number>
+---@field reasons string[]
+
+---@class contextpack.Entry
+---@field path string
+---@field outcome 'whole'|'chunks'|'outline'|'truncated'|'excluded'
+---@field reason string
+---@field tokens integer|vim.NIL
+---@field score number|vim.NIL
+---@field duplicateOf? string
+---@field similarity? number
+---@field rule? string
+
+---@class contextpack.Report
+---@field scorer string
+---@field strategy string
+---@field ordering string
+---@field format 'markdown'|'xml'|'plain'
+---@field model string
+---@field errorBound number
+---@field spendableTokens integer
+---@field remainingTokens integer
+---@field utilization number From 0 to 1.
+---@field nItems integer
+---@field nCandidates integer
+---@field score number
+---@field givenUp number
+---@field diversity number
+---@field optimalityGap number|vim.NIL
+---@field fallback boolean
+---@field unknownWords string[]
+---@field warnings { kind: string, message: string }[]
+
+---@class contextpack.Changed
+---@field packId string
+---@field revision integer
+
+---@class contextpack.Error An error of the protocol.
+---@field code integer
+---@field message string
+---@field data? { field?: string }

@@ -1,0 +1,15 @@
+--- The ranking of files, best first, each score with its parts.
+local stage = dofile(vim.env.STAGE)
+
+stage.edit('pyproject.toml')
+stage.pack()
+vim.cmd('ContextPackExplain')
+stage.wait_for('ranking', function()
+  return vim.fn.bufwinid('contextpack://explain') ~= -1
+end)
+local lines = vim.split(stage.text('explain'), '\n')
+stage.equal('# ' .. stage.QUERY, lines[1])
+stage.has('files have a score (fused)', lines[2])
+stage.has('src/lending/policy.py  (body ', lines[3])
+stage.press('explain', 'src/lending/policy.py', '<CR>')
+stage.equal(vim.fs.joinpath(stage.root, 'src/lending/policy.py'), vim.api.nvim_buf_get_name(0))
