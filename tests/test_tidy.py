@@ -41,9 +41,10 @@ IMPURE_CALLS = {"open", "print", "input", "breakpoint", "hash", "id"}
 VAGUE = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "base", "handler"}
 # One module holds each kind of effect, so that its traps are answered in one place.
 ONLY_IN = {
-    "ctypes": {"grammars.py", "inotify.py"},
+    "ctypes": {"grammars.py", "heap.py", "inotify.py"},
     "sqlite3": {"database.py", "entries.py", "store.py"},
     "subprocess": {"bridge.py", "child.py", "drawing.py", "git.py"},
+    "watchfiles": {"notifier.py"},
 }
 # The protocol's libraries take a second to load, and their types must not spread.
 ONLY_BELOW = {"pygls": "lsp", "lsprotocol": "lsp", "cattrs": "lsp"}

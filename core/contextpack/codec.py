@@ -52,7 +52,10 @@ _Symbols = tuple[list[str], list[str], _Column, list[int], list[int], _Column, _
 _Chunks = tuple[_Column, list[int], list[int], _Column]
 _Wire = tuple[int, str, int, int, _Imports, _Symbols, _Chunks, tuple[str, ...]]
 
+_HeadWire = tuple[int, str, int, int, msgspec.Raw, msgspec.Raw, msgspec.Raw, msgspec.Raw]
+
 _DECODER = msgspec.msgpack.Decoder(_Wire)
+_HEAD_DECODER = msgspec.msgpack.Decoder(_HeadWire)
 _ENCODER = msgspec.msgpack.Encoder()
 _KINDS = tuple(ImportKind)
 _DAMAGE = (msgspec.MsgspecError, ValueError, IndexError)
@@ -87,6 +90,18 @@ def decoded(data: bytes) -> Facts:
         return _facts(wire)
     except _DAMAGE as error:
         raise Damaged from error
+
+
+def decoded_head(data: bytes) -> tuple[str, int, int]:
+    """The language, lines and tokens of encoded facts, for next to nothing.
+
+    Raises `Damaged` as `decoded` does, but sees no damage of other parts.
+    """
+    try:
+        _, language, n_lines, tokens, *_ = _HEAD_DECODER.decode(data)
+    except _DAMAGE as error:
+        raise Damaged from error
+    return language, n_lines, tokens
 
 
 Scope = tuple[int, int, int, int]

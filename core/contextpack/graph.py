@@ -421,7 +421,7 @@ def _asked(
             n += 1
         resolutions.append(now)
         keys.update(own)
-    return Resolved(tuple(resolutions), frozenset(keys)), n
+    return Resolved(tuple(resolutions), tuple(sorted(keys))), n
 
 
 def _patched(

@@ -12,6 +12,7 @@ the numbers of chunks run through all segments.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
@@ -206,19 +207,19 @@ def postings(segments: Sequence[Segment], is_alive: Bools) -> Postings:
 NO_POSTINGS = postings((), np.zeros(0, np.bool_))
 
 
-def replaced(before: Postings, dead: Iterable[int], files: Sequence[IndexedFile]) -> Replaced:
+def replaced(before: Postings, dead: Iterable[int], files: Iterable[IndexedFile]) -> Replaced:
     """The index without the files in the slots of `dead`, and with these files at its end."""
-    dead = list(dead)
-    if not dead and not files:
+    dead, rest = list(dead), iter(files)
+    made: list[Segment] = []
+    while batch := list(islice(rest, BATCH_FILES)):
+        made.append(_segment(batch))
+    if not dead and not made:
         return Replaced(before, np.arange(before.n_slots), 0)
     is_alive = before.is_alive.copy()
     is_alive[dead] = False
-    made = [
-        _segment(files[start : start + BATCH_FILES])
-        for start in range(0, len(files), BATCH_FILES)
-    ]
     segments = [*before.segments, *made]
-    is_alive = np.concatenate([is_alive, np.ones(len(files), np.bool_)])
+    n_new = sum(segment.n_files for segment in made)
+    is_alive = np.concatenate([is_alive, np.ones(n_new, np.bool_)])
     keep = _n_kept(segments, is_alive)
     first = sum(segment.n_files for segment in segments[:keep])
     origins = np.arange(len(is_alive))

@@ -5,18 +5,25 @@ change: files whose facts stay what they are keep their rows and their edges.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextpack.codec import Scope, decoded, decoded_scopes, decoded_terms
+from contextpack.codec import Scope, decoded, decoded_head, decoded_scopes, decoded_terms
 from contextpack.graph import Graph, Said, graph, said, updated
 from contextpack.kinds import KINDS, kind_of
-from contextpack.model import Facts, Path, Skip, TermCounts
-from contextpack.postings import NO_POSTINGS, Postings, Replaced, Slots, replaced
+from contextpack.model import Facts, Path, Skip
+from contextpack.postings import (
+    NO_POSTINGS,
+    IndexedFile,
+    Postings,
+    Replaced,
+    Slots,
+    replaced,
+)
 from contextpack.resolve import Tree
 
 _KIND_NUMBERS: Mapping[str, int] = MappingProxyType({kind: n for n, kind in enumerate(KINDS)})
@@ -49,11 +56,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file that is new or has another text: its source, facts and terms."""
+    """A file that is new or has another text: its source, and its terms."""
 
     source: Source
-    facts: Facts
-    terms: TermCounts
+    terms: bytes
+    """As `codec.encoded_terms` writes them: thousands of readings are held at a time."""
 
 
 def reading(
@@ -70,20 +77,20 @@ def reading(
 
     Raises `codec.Damaged`.
     """
-    facts = decoded(outline)
+    language, n_lines, tokens = decoded_head(outline)
     source = Source(
         path=path,
         digest=digest,
         size_bytes=size_bytes,
         modified=modified,
-        language=facts.language,
-        n_lines=facts.n_lines,
-        tokens=facts.tokens,
+        language=language,
+        n_lines=n_lines,
+        tokens=tokens,
         outline=outline,
         terms_digest=hashlib.blake2b(terms, digest_size=8).digest(),
         is_lossy=is_lossy,
     )
-    return Reading(source, facts, decoded_terms(terms))
+    return Reading(source, terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +208,16 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     sources.update((source.path, source) for source in change.restated)
     gone = change.gone & before.sources.keys()
     dead = [*gone, *(r.source.path for r in indexed)]
+    said_anew: dict[Path, Said] = {}
     replacement = replaced(
         before.postings,
         [before.slots[path] for path in dead if path in before.slots],
-        [(r.source.path, r.terms, r.facts.chunks) for r in indexed],
+        _indexable(indexed, said_anew),
+    )
+    said_anew.update(
+        (r.source.path, said(decoded(r.source.outline)))
+        for r in change.read
+        if r.source.path not in said_anew
     )
     # Files of which only the configuration changed are not indexed, but resolve others' imports.
     known = before.graph.said.keys()
@@ -212,7 +225,7 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     also = change.imported_only or frozenset()
     made, work = updated(
         before.graph,
-        {r.source.path: said(r.facts) for r in change.read} | dict.fromkeys(also, SILENT),
+        said_anew | dict.fromkeys(also, SILENT),
         (gone | silent) - also - {r.source.path for r in change.read},
         change.configs,
     )
@@ -239,6 +252,19 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
         imported=imported,
     )
     return after, Work(len(indexed), replacement.n_merged, work.resolved)
+
+
+def _indexable(
+    readings: Iterable[Reading], said_anew: dict[Path, Said]
+) -> Iterator[IndexedFile]:
+    """What the postings take of each file; what the graph takes of it goes into `said_anew`.
+
+    Decoded one by one: the facts of thousands of files would be most of the memory.
+    """
+    for one in readings:
+        facts = decoded(one.source.outline)
+        said_anew[one.source.path] = said(facts)
+        yield one.source.path, decoded_terms(one.terms), facts.chunks
 
 
 def _is_known(before: Snapshot, source: Source) -> bool:

@@ -86,6 +86,9 @@ def _index(parsed: argparse.Namespace) -> int:
                 as_json=parsed.format == ENVELOPE,
                 watches=parsed.watch,
             )
+        except KeyboardInterrupt:
+            output.say("interrupted; what was read until then is kept")
+            return INTERRUPTED
         finally:
             workspace.close()
     finally:

@@ -64,6 +64,12 @@ def no_watches() -> Silence:
     return _limited("watched directories", "max_user_watches")
 
 
+def not_notified(problem: str) -> Silence:
+    """The system wakes nobody for changes, though it could."""
+    reason = f"the system does not say when something changes ({problem})"
+    return Silence(reason, f"{reason}, so changes are looked for every two seconds")
+
+
 def _mount(line: str) -> tuple[str, str]:
     """The mount point and the file system of one line of the table."""
     _, point, kind, *_ = [*line.split(" "), "", "", ""]

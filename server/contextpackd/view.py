@@ -75,7 +75,7 @@ class Effort:
 
 
 _Records = tuple[str, list[str], list[tuple[str, str, str | None]]]
-"""The edition, the young files, and what was skipped for its content."""
+"""The edition, the files to be read again, and what was skipped for its content."""
 _RECORDS = msgspec.msgpack.Decoder(_Records)
 
 
@@ -136,13 +136,15 @@ class View:
             self._unread |= self._young
         else:
             moves = self.survey.refresh(self._touched) if self._touched else NO_MOVES
+            self._unread |= self._young_below(self._touched)
         self._touched = set()
         known = self.survey.candidates
         gone = set(moves.gone)
         self._unread.update(candidate.path for candidate in moves.found)
         if self._is_new:
             self._unread.update(path for path in known if not self._has(path))
-            gone |= self.snapshot.sources.keys() - known.keys()
+            # What was saved may be of other options, or of long ago.
+            gone |= (self.snapshot.sources.keys() | self._left_out.keys()) - known.keys()
             self._is_new = False
         shown = self._shown(buffers)
         closed = self._buffers.keys() - shown.keys()
@@ -175,6 +177,16 @@ class View:
             merged=work.merged,
             resolved=work.resolved,
         )
+
+    def _young_below(self, touched: set[FilePath]) -> set[FilePath]:
+        """The young files at and below these paths: their stat does not tell what happened."""
+        found = self._young & touched
+        rest = tuple(
+            f"{path}/" if path else "" for path in touched - self.survey.candidates.keys()
+        )
+        if rest:
+            found.update(path for path in self._young if path.startswith(rest))
+        return found
 
     def _shown(self, buffers: Mapping[FilePath, Buffer]) -> dict[FilePath, Buffer]:
         """The open buffers of files that may be shown, whether they are on disk or not yet."""
@@ -287,9 +299,11 @@ class View:
         odd = frozenset(path for path in self.snapshot.sources if not is_writable(path))
         kept, _ = applied(self.snapshot, Change(gone=odd)) if odd else (self.snapshot, None)
         left_out = [skip for path, skip in self._left_out.items() if is_writable(path)]
+        # What an editor shows is not what the disk has: the next process reads these files.
+        due = self._young | self._buffers.keys()
         records: _Records = (
             self._edition,
-            sorted(self._young - odd),
+            sorted(due - odd),
             [(skip.path, skip.reason.value, skip.rule) for skip in left_out],
         )
         self._n_unsaved, self._is_saved = 0, True

@@ -13,7 +13,8 @@ Rules of this file:
 How it works. On Linux the kernel queues every change in a watched directory before the call that
 made it returns (`inotify`), so `touched` reads the queue to its end and has seen every write that
 came before the question. It takes no thread and costs a few microseconds when nothing happened.
-Other systems report late and without order, so that only a sweep proves anything there.
+Other systems report late and without order, so that only a sweep proves anything there, before
+each answer; what they report (`notifier`) ends a `wait` earlier, and no more.
 
 What a caller does, at the first question and at every later one:
 
@@ -31,30 +32,38 @@ configuration) are compared by their stat at each question, and watched besides:
 
 Not seen: writes through a memory map before the map is closed, writes to a file through a hard link
 in a directory that is not watched, and what another machine or container changes below the file
-system. A sweep now and then finds those.
+system. A sweep now and then finds those: `touched` asks for one when the last is long ago, and
+`wait` ends for it.
 """
 
 import errno
-import os
-import stat
+import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from contextpackd import inotify, silence
+from contextpackd.bursts import Burst
 from contextpackd.inotify import Event, Inotify
+from contextpackd.marks import Mark, identity, mark_of
+from contextpackd.notifier import Notifier
 from contextpackd.silence import Silence
 
-# An editor's save is over in a few milliseconds. Tools that append every 100 ms (logs, test
-# runners) must make one batch, not fifty.
-QUIET_SECONDS = 0.2
-LONGEST_BURST_SECONDS = 1.0  # What goes on for longer is passed on in parts.
 # Where nothing reports changes, looking has to be cheap enough to go on forever.
 LOOK_AGAIN_SECONDS = 2.0
+# Where changes are reported and some are not: a third of a second each time at 100 000 files.
+SWEEP_AGAIN_SECONDS = 300.0
+# Where reports may get lost without a word, as Windows loses them in every larger checkout.
+NOTIFIED_SWEEP_AGAIN_SECONDS = 30.0
 MAX_PATHS = 20_000  # To look at so many one by one costs as much as a sweep.
+
+# On Linux without inotify `watchfiles` would look at every file by itself. Where a limit is reached
+# it would meet the same one, and what a file system does not report it does not hear either.
+NOTIFIER = None if sys.platform == "linux" else Notifier
 
 _CHANGES = (
     inotify.MODIFY | inotify.CLOSE_WRITE | inotify.ATTRIB | inotify.CREATE | inotify.DELETE
@@ -68,10 +77,6 @@ _FILE = (
 )  # fmt: skip
 _COMES = inotify.CREATE | inotify.MOVED_TO
 _COMES_OR_GOES = _COMES | inotify.DELETE
-
-
-_Mark = tuple[int, int, int, int]
-_ABSENT: _Mark = (0, 0, 0, 0)  # Of a file, the last one is its inode and never 0.
 
 
 class Proof(StrEnum):
@@ -100,18 +105,6 @@ class Touched:
         return self.proof is Proof.SWEEP
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
-    """Changes that follow each other closely, by times on one clock, in seconds."""
-
-    first: float
-    last: float
-
-    def ends_at(self) -> float:
-        """When it is passed on unless something follows before."""
-        return min(self.last + QUIET_SECONDS, self.first + LONGEST_BURST_SECONDS)
-
-
 class Watch:
     """The changes below one root.
 
@@ -125,11 +118,15 @@ class Watch:
         files: Iterable[str],
         opened: Callable[[], Inotify] = Inotify,
         mounts: Callable[[], str] = silence.mounts,
+        notifier: Callable[[Path], Notifier] | None = NOTIFIER,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin to watch directories, paths from the root on, and single files, absolute.
 
         Neither need exist. The first question asks for a sweep in any case. Raises nothing:
-        where the system does not report changes, `mode` and `message` say so.
+        where the system does not report changes, `mode` and `message` say so. `notifier` wakes
+        those who wait where there is no inotify (`opened` raises `ENOSYS`). `clock` is monotonic,
+        in seconds.
         """
         self.mode = Proof.EVENTS
         self.message: str | None = None
@@ -143,12 +140,20 @@ class Watch:
         # Held by the thread that waits for the queue, which `_lock` would keep from everybody.
         self._polling = threading.Lock()
         self._closed = threading.Event()
-        self._look_again_at = 0.0
+        self._clock = clock
+        # The time of the last change that was seen, and of the last sweep that was asked for.
+        self._changed_at = -math.inf
+        self._swept_at = clock()
+        self._look_again_at = -math.inf  # Where only a sweep proves anything.
+        self._new_notifier = notifier
+        self._notifier: Notifier | None = None
+        self._is_notified = False  # Whether it told of changes since the last question.
+        self._heard_since = math.inf  # Since when it is listened to without a break.
         self._queue: Inotify | None = None
         self._identity: tuple[int, int] | None = None
         self._wanted = _with_parents(directories)
         self._files = frozenset(files)
-        self._marks: dict[str, _Mark] = {}
+        self._marks: dict[str, Mark] = {}
         # By what makes a watched directory's names paths, empty or ending with `/`, or by the
         # path of a single file. One watch may stand for several: a move that is not read yet.
         self._watches: dict[str, int] = {}
@@ -164,7 +169,7 @@ class Watch:
         """What may have changed since the last question. Sees every write before the call."""
         with self._lock:
             self._drain()
-            is_other = self._queue is None or self._identity != _identity(self._root)
+            is_other = self._queue is None or self._identity != identity(self._root)
             if self.mode is Proof.EVENTS and is_other:
                 self._doubt = "the root is another directory than before"
             if self.mode is Proof.EVENTS and (self._is_broken or is_other):
@@ -172,10 +177,17 @@ class Watch:
             elif self._is_incomplete:
                 self._complete()
             self._compare_files()
+            if self._notifier is not None:
+                self._notifier.forget()
             paths, doubt = frozenset(self._paths), self._doubt
+            if doubt is None and self._clock() >= self._due_at():
+                doubt = f"nothing was looked at for {SWEEP_AGAIN_SECONDS:.0f} seconds"
             self._paths.clear()
+            self._is_notified = False
             if self.mode is Proof.EVENTS:
                 self._doubt = None
+            if doubt is not None:
+                self._swept_at = self._clock()
         if doubt is not None:
             return Touched(frozenset(), Proof.SWEEP, doubt)
         return Touched(paths, Proof.EVENTS, None)
@@ -195,38 +207,47 @@ class Watch:
                 self._compare_files()
             if self._queue is not None and self._is_pending():
                 self._queue.wake()
+            if self._notifier is not None:
+                self._notifier.follow(wanted, followed)
 
     def wait(self, timeout_seconds: float | None) -> bool:
-        """Block until changes were reported and a burst of them is over.
+        """Block until changes were reported and a burst of them is over, or a sweep is due.
 
-        False if the time is over before there were any, or the watch is closed. Where nothing is
-        reported it is true every two seconds: look again.
+        False if the time is over before there were any, or the watch is closed. A burst that has
+        begun is waited for to its end, at most 1.2 seconds longer. Where nothing is reported it is
+        true every two seconds: look again.
         """
-        until = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+        began = self._clock()
+        until = math.inf if timeout_seconds is None else began + timeout_seconds
         burst: Burst | None = None
+        calm_since = math.inf  # What is pending when a wait begins may belong to a longer run.
         while not self._closed.is_set():
             with self._lock:
+                changed_at = self._changed_at
                 is_new = self._drain()
                 is_pending = self._is_pending()
-                is_watching = self._queue is not None
-            now = time.monotonic()
-            if not is_watching:
+                due_at = self._due_at()
+                source = self._queue or self._notifier
+            now = self._clock()
+            if source is None:
                 return self._wait_to_look_again(until)
             if not is_pending:
                 burst = None
+                calm_since = self._calm_since(source, began)
             elif burst is None:
-                burst = Burst(now, now)
+                burst = Burst.began(now, max(calm_since, changed_at))
             elif is_new:
-                burst = replace(burst, last=now)
-            if burst is not None and now >= burst.ends_at():
+                burst = burst.extended(now)
+            is_over = burst is not None and now >= burst.ends_at()
+            if is_over or now >= due_at:
+                # Soon after a burst: what is reported late, or lost, is found then.
+                rest = LOOK_AGAIN_SECONDS if is_over else NOTIFIED_SWEEP_AGAIN_SECONDS
+                self._look_again_at = now + rest
+                self._heard_since = math.inf
                 return True
-            if until is not None and now >= until:
-                return is_pending
-            ends = [] if burst is None else [burst.ends_at()]
-            ends += [] if until is None else [until]
-            with self._polling:
-                if self._queue is not None:
-                    self._queue.wait(min(ends) - now if ends else None)
+            if now >= until and burst is None:
+                return False
+            self._wait_for(source, min(due_at, burst.ends_at() if burst else until) - now)
         return False
 
     def close(self) -> None:
@@ -241,12 +262,14 @@ class Watch:
         """Watch everything from the beginning, with a new queue."""
         self._stop()
         self._is_broken = False
+        is_elsewhere = False  # Whether this is a system without inotify.
         try:
             silence.check_mounts(self._mounts(), self._root, self._wanted)
-            self._identity = _identity(self._root)
+            self._identity = identity(self._root)
             try:
                 self._queue = self._opened()
             except OSError as error:
+                is_elsewhere = error.errno == errno.ENOSYS
                 raise silence.no_queue(error) from error
             if not self._watch("", "", _ROOT):
                 self._stop()
@@ -255,9 +278,14 @@ class Watch:
             self._complete()
         except Silence as silent:
             self._give_up(silent)
+        if is_elsewhere and self._new_notifier is not None:
+            self._notifier = self._new_notifier(self._root)
+            self._notifier.follow(self._wanted, self._files)
+            self._look_again_at = self._clock() + NOTIFIED_SWEEP_AGAIN_SECONDS
 
     def _stop(self) -> None:
         queue, self._queue = self._queue, None
+        notifier, self._notifier = self._notifier, None
         self._watches.clear()
         self._prefixes.clear()
         self._is_incomplete = False
@@ -265,6 +293,8 @@ class Watch:
             queue.wake()
             with self._polling:
                 queue.close()
+        if notifier is not None:
+            notifier.close()
 
     def _give_up(self, silent: Silence) -> None:
         self._stop()
@@ -272,6 +302,7 @@ class Watch:
         self.mode = Proof.SWEEP
         self.message = silent.message
         self._doubt = silent.reason
+        self._look_again_at = -math.inf
 
     def _complete(self) -> None:
         """Watch what is wanted and not watched yet, and name it: nobody saw it until now."""
@@ -318,13 +349,13 @@ class Watch:
         """Name the single files that are others than at the last question."""
         try:
             for file in self._files if self._queue is not None else ():
-                mark = _mark(file)
+                mark = mark_of(file)
                 if mark != self._marks.get(file):
                     self._drop(file)  # The watch may be of what stood there before.
                 # Watched first and marked then, so that no change falls between the two.
                 is_file = mark[-1] != 0
                 if is_file and file not in self._watches and self._watch(file, file, _FILE):
-                    mark = _mark(file)
+                    mark = mark_of(file)
                 if mark != self._marks.get(file):
                     self._marks[file] = mark
                     self._report(file)
@@ -338,7 +369,11 @@ class Watch:
         is_new = False
         for event in self._queue.events() if self._queue is not None else ():
             is_new |= self._take(event)
-        self.n_batches += is_new
+        if self._notifier is not None and self._notifier.taken():
+            is_new = self._is_notified = True
+        if is_new:
+            self.n_batches += 1
+            self._changed_at = self._clock()
         return is_new
 
     def _take(self, event: Event) -> bool:
@@ -386,36 +421,47 @@ class Watch:
                 self._doubt = f"more than {MAX_PATHS} paths changed"
 
     def _is_pending(self) -> bool:
+        if self.mode is Proof.SWEEP:
+            return self._is_notified
         return bool(self._paths) or self._doubt is not None
 
-    def _wait_to_look_again(self, until: float | None) -> bool:
-        end = self._look_again_at if until is None else min(until, self._look_again_at)
-        if self._closed.wait(max(0.0, end - time.monotonic())):
+    # Waiting.
+
+    def _due_at(self) -> float:
+        """When to look at everything even if nothing is reported."""
+        if self.mode is Proof.SWEEP:
+            return self._look_again_at
+        return self._swept_at + SWEEP_AGAIN_SECONDS
+
+    def _calm_since(self, source: Inotify | Notifier, began: float) -> float:
+        """Since when no change is pending, but for those that were seen."""
+        if source is self._queue:
+            return -math.inf  # It was read to its end, and keeps everything meanwhile.
+        self._heard_since = min(self._heard_since, began)
+        return self._heard_since
+
+    def _wait_for(self, source: Inotify | Notifier, seconds: float) -> None:
+        if isinstance(source, Inotify):
+            with self._polling:
+                if self._queue is source:
+                    source.wait(seconds)
+            return
+        try:
+            source.wait(seconds)
+        except Silence as silent:
+            with self._lock:
+                if not self._closed.is_set():
+                    self._give_up(silent)
+
+    def _wait_to_look_again(self, until: float) -> bool:
+        end = min(until, self._look_again_at)
+        if self._closed.wait(max(0.0, end - self._clock())):
             return False
-        now = time.monotonic()
+        now = self._clock()
         if now < self._look_again_at:
             return False
         self._look_again_at = now + LOOK_AGAIN_SECONDS
         return True
-
-
-def _identity(root: Path) -> tuple[int, int] | None:
-    try:
-        status = root.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _mark(file: str) -> _Mark:
-    """The stat of a file as far as it tells of change; of a directory only which one it is."""
-    try:
-        status = os.stat(file)  # noqa: PTH116 - Half the time of `Path.stat`.
-    except (OSError, ValueError):
-        return _ABSENT
-    if stat.S_ISDIR(status.st_mode):
-        return (status.st_dev, status.st_ino, 0, 0)  # Its times change with every name in it.
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _prefix(directory: str) -> str:

@@ -4,17 +4,20 @@ Every change to what is known of a root goes through here, in one thread at a ti
 out is immutable and may be read by any thread.
 """
 
+import gc
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import contextpack
 from contextpack import model
 from contextpack.snapshot import Snapshot
-from contextpackd import disk
+from contextpackd import disk, heap, settings
 from contextpackd.disk import Discovery, Notice, Text
+from contextpackd.options import request_of
 from contextpackd.pool import Pool
 from contextpackd.reader import Buffer, Reader
 from contextpackd.store import Store
@@ -29,6 +32,9 @@ MAX_VIEWS = 4
 # New directories are watched after they were listed, and looked at once more then; a tree that
 # grows faster than that has to be asked again.
 MAX_ROUNDS = 4
+
+# After so many files were read, there is memory to be given back. It takes some milliseconds.
+TRIMMED_FILES = 1000
 
 # How an answer's freshness was proven.
 SCANNED = "scanned"
@@ -90,6 +96,23 @@ class Scan:
     effort: Effort
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Do without the garbage collector, and let it never look at what is there at the end.
+
+    For processes that serve: an index is a million objects that stay, and to look at all of
+    them stops every thread for a tenth of a second. They have no cycles, so what goes is freed.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
 def never() -> bool:
     """A cancellation that does not come."""
     return False
@@ -109,6 +132,10 @@ class Workspace:
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
+        self._usual: Discovery | None = None
+        """The one whose view is saved: another one would drive it out."""
+        self._is_followed = True
+        """Whether every directory that was listed is watched, once there is a watch."""
 
     def scan(
         self,
@@ -126,12 +153,20 @@ class Workspace:
         """
         view = self._view(discovery)
         efforts: list[Effort] = []
-        freshness = SCANNED
-        for _ in range(MAX_ROUNDS):
-            freshness = self._note_changes()
-            efforts.append(view.refresh(self._buffers, progress, is_cancelled))
-            if is_cancelled() or not self._follow(efforts[-1]):
-                break
+        freshness = WATCHED
+        with _uncollected() if self._watches else nullcontext():
+            for _ in range(MAX_ROUNDS):
+                if self._note_changes() == SCANNED:
+                    freshness = SCANNED
+                before, self._is_followed = self._is_followed, False
+                efforts.append(view.refresh(self._buffers, progress, is_cancelled))
+                # Whoever gives up in there has listed directories that the next scan must watch.
+                self._is_followed = before and not efforts[-1].n_listed
+                if not self._follow() or is_cancelled():
+                    break
+        effort = sum(efforts, Effort())
+        if self._watches and effort.n_read >= TRIMMED_FILES:
+            heap.trim()
         if with_graph:
             view.restore_graph()
         return Scan(
@@ -141,7 +176,7 @@ class Workspace:
             freshness=freshness,
             unsaved=frozenset(view.buffered),
             n_unread=view.n_unread,
-            effort=sum(efforts, Effort()),
+            effort=effort,
         )
 
     def texts(
@@ -216,13 +251,14 @@ class Workspace:
                 view.touch(touched.paths)
         return WATCHED if touched.proof is Proof.EVENTS else SCANNED
 
-    def _follow(self, effort: Effort) -> bool:
+    def _follow(self) -> bool:
         """Watch what the views list; whether something may have come before it was watched."""
-        if not self._watches or (self._watch is not None and not effort.n_listed):
+        if not self._watches or (self._watch is not None and self._is_followed):
             return False
         surveys = [view.survey for view in self._views.values()]
         directories = frozenset[model.Path]().union(*(one.directories() for one in surveys))
         files = frozenset[str]().union(*(one.inputs() for one in surveys))
+        self._is_followed = True
         if self._watch is None:
             self._watch = Watch(self.root, directories, files)
             return True
@@ -232,8 +268,9 @@ class Workspace:
     def _view(self, discovery: Discovery) -> View:
         view = self._views.pop(discovery, None)
         if view is None:
-            is_default = not discovery.include and not discovery.exclude
-            saved = self._shared.store.saved_parts(self.root, PARTS) if is_default else {}
+            self._usual = _usual(self.root)
+            is_usual = discovery == self._usual
+            saved = self._shared.store.saved_parts(self.root, PARTS) if is_usual else {}
             view = View(self.root, discovery, self._reader, self._shared.edition, saved)
         # The one that was used last stands last.
         self._views[discovery] = view
@@ -246,7 +283,7 @@ class Workspace:
     def save(self) -> None:
         """Keep what is known for the next process, where that is worth it."""
         for discovery, view in self._views.items():
-            if not discovery.include and not discovery.exclude:
+            if discovery == self._usual:
                 parts = view.saved()
                 if parts is not None:
                     self._shared.store.save_root(self.root, parts)
@@ -256,3 +293,10 @@ class Workspace:
         self.save()
         if self._watch is not None:
             self._watch.close()
+
+
+def _usual(root: Path) -> Discovery:
+    """What a request at a root takes in that says nothing of it."""
+    values = settings.repository(root).values
+    request = request_of("", values, lambda option: option.field)
+    return Discovery(request.include, request.exclude, request.max_file_bytes)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from contextpackd.notifier import Notifier
 from contextpackd.watch import Watch
 
 ROUNDS = 50
@@ -55,11 +56,21 @@ def main() -> None:
             (root / paths[n]).write_text("2")
             asks += milliseconds(lambda _: watch.touched(), 1)
         watch.close()
+
+        opened = []
+        for max_listed in (asked.directories + 1, 0):
+            notifier = Notifier(root, max_listed)
+            notifier.follow(frozenset(directories), frozenset())
+            notifier.taken()  # The first wait opens it, which is news.
+            opened += milliseconds(lambda _: notifier.wait(None), 1)  # noqa: B023 - Called here.
+            notifier.close()
     reference = statistics.median(sweeps)
     print(f"{asked.directories} directories, {len(paths)} files; sweep = one lstat a file")
     for name, value in (
         ("sweep", reference),
         ("begin to watch", start),
+        ("open directories to be woken", opened[0]),
+        ("open the tree to be woken", opened[1]),
         ("ask, nothing changed", statistics.median(idle)),
         ("ask after a save", statistics.median(asks)),
         ("ask after a save, p95", sorted(asks)[int(ROUNDS * 0.95)]),

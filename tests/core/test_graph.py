@@ -123,7 +123,7 @@ def test_a_graph_is_restored_from_plain_values(case: Mapping[str, Files]) -> Non
     back = {
         path: Resolved(
             tuple(Resolution(tuple(x), why and External(why)) for x, why in resolutions),
-            frozenset(keys),
+            tuple(keys),
         )
         for path, (resolutions, keys) in json.loads(stored).items()
     }

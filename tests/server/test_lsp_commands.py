@@ -11,7 +11,7 @@ import pytest
 import contextpackd
 from contextpackd.lsp.packs import MAX_PACKS
 from contextpackd.lsp.params import COMMANDS, GRAPH
-from harness.lsp_client import Client, Refused
+from harness.lsp_client import Client, Refused, command
 from harness.lsp_inside import Inside, inside
 from harness.paths import FIXTURES
 
@@ -163,6 +163,36 @@ def test_a_closed_pack_is_gone(client: Client, shop: Path) -> None:
     assert {"closed": False} == client.command("close", {"packId": pack_id})
     with pytest.raises(Refused, match="names no pack"):
         client.command("pack", {"packId": pack_id})
+
+
+def test_changes_of_one_pack_that_do_not_wait_for_answers_add_up(
+    client: Client, shop: Path
+) -> None:
+    client.initialize(shop)
+    pack_id = client.command("pack", {"query": QUERY, "budgetTokens": 900})["packId"]
+    changes: list[dict[str, object]] = [{"tree": True}, {"lineNumbers": True}, {"task": True}]
+    asked = [
+        client.begin("workspace/executeCommand", command("pack", {"packId": pack_id, **change}))
+        for change in changes
+    ]
+    answers = [client.answer(one) for one in asked]
+    assert [2, 3, 4] == [answer["revision"] for answer in answers]
+    door = contextpackd.open(shop).pack(QUERY, 900, tree=True, line_numbers=True, task=True)
+    assert door.text == answers[-1]["text"]
+
+
+def test_a_pack_that_is_closed_while_it_is_made_again_stays_closed(
+    client: Client, shop: Path
+) -> None:
+    client.initialize(shop)
+    pack_id = client.command("pack", {"query": QUERY})["packId"]
+    again = client.begin(
+        "workspace/executeCommand", command("pack", {"packId": pack_id, "budgetTokens": 500})
+    )
+    assert client.command("close", {"packId": pack_id})["closed"]
+    with pytest.raises(Refused, match="packId names no pack that is held"):
+        client.answer(again)
+    assert 0 == client.command("status")["nPacks"]
 
 
 def test_held_packs_are_bounded_and_the_oldest_goes_with_a_word(
@@ -341,8 +371,8 @@ def test_documents_that_are_no_files_are_taken_and_never_read(
 
 
 def test_the_schema_has_each_field_once() -> None:
-    for command in COMMANDS:
-        names = [field.name for field in command.fields]
+    for offered in COMMANDS:
+        names = [field.name for field in offered.fields]
         assert len(set(names)) == len(names)
     assert "uri" in [field.name for field in GRAPH.fields]
 

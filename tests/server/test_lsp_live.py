@@ -149,7 +149,7 @@ def test_a_burst_of_changes_is_told_once(client: Client, servers: Inside, shop: 
     assert again["tokens"] == told["tokens"]
 
 
-def test_a_pack_that_cannot_follow_waits_for_the_next_change(
+def test_a_pack_that_cannot_follow_says_so_and_waits_for_the_next_change(
     client: Client, servers: Inside, shop: Path
 ) -> None:
     client.initialize(shop)
@@ -158,6 +158,8 @@ def test_a_pack_that_cannot_follow_waits_for_the_next_change(
     text = pinned.read_text()
     pinned.unlink()
     save(client, pinned)
+    said = client.notification("window/showMessage")["message"]
+    assert "ContextPack: pack-1 does not follow changes: pin src/lending/fees.py" in said
     with pytest.raises(Exception, match="is no file below"):
         client.command("pack", {"packId": "pack-1"})
     pinned.write_text(text + "# back\n")

@@ -18,17 +18,13 @@ from contextpackd import worker
 from contextpackd.child import TASK_BYTES
 from contextpackd.pool import Pool, fits_inline
 from contextpackd.worker import Job, Kit, Made
+from harness.hanging import HANGING
 from harness.memory import COUNT, GRAMMARS, read_of
 from harness.paths import FIXTURES
 
 needs_processes = pytest.mark.skipif(os.name != "posix", reason="files are read inline there")
 pytestmark = needs_processes
 
-# Each takes a parser far longer than the deadline, in few of the steps that `languages.tree` counts.
-HANGING = (
-    ("a.py", "${" * 400_000),
-    ("a.cs", "s{" * 400_000),
-)
 DEADLINE_SECONDS = 2.0
 
 OTHERS: dict[str, bytes] = {

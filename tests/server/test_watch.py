@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextpackd.inotify import Inotify
-from contextpackd.watch import MAX_PATHS, Burst, Proof, Watch
+from contextpackd.watch import MAX_PATHS, SWEEP_AGAIN_SECONDS, Proof, Watch
 from harness.mirror import Limited, Mirror, scan
 from harness.trees import write
 
@@ -520,9 +520,37 @@ def test_a_writer_that_never_rests_does_not_keep_a_wait_forever(mirror: Mirror) 
     thread.join()
 
 
-def test_a_burst_ends_when_it_is_quiet_or_has_lasted() -> None:
-    assert 10.2 == Burst(10.0, 10.0).ends_at()
-    assert 11.0 == Burst(10.0, 10.9).ends_at()
+# A sweep on a timer.
+
+
+def test_a_sweep_is_due_when_the_last_is_long_ago(root: Path) -> None:
+    now = [1000.0]
+    watch = Watch(root, (), (), clock=lambda: now[0])
+    watch.touched()
+    now[0] += SWEEP_AGAIN_SECONDS - 1
+    assert not watch.wait(0)
+    assert Proof.EVENTS is watch.touched().proof
+    now[0] += 1
+    assert watch.wait(0)
+    due = watch.touched()
+    assert (frozenset(), "nothing was looked at for 300 seconds") == (due.paths, due.reason)
+    assert not watch.wait(0)
+    assert Proof.EVENTS is watch.touched().proof
+    assert 0 == watch.n_batches
+    watch.close()
+
+
+def test_a_sweep_for_a_doubt_is_as_good_as_one_on_the_timer(root: Path, tmp_path: Path) -> None:
+    now = [1000.0]
+    watch = Watch(root, (), (), clock=lambda: now[0])
+    watch.touched()
+    now[0] += SWEEP_AGAIN_SECONDS - 1
+    root.rename(tmp_path / "old")
+    root.mkdir()
+    assert watch.touched().everything
+    now[0] += SWEEP_AGAIN_SECONDS - 1
+    assert Proof.EVENTS is watch.touched().proof
+    watch.close()
 
 
 # All of it together.

@@ -1,16 +1,26 @@
 """The cases of `fixtures/cases/f.jsonl` that the watch decides."""
 
+import errno
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from contextpackd.watch import LOOK_AGAIN_SECONDS, Burst, Proof, Watch
+from contextpackd.bursts import FIRST_QUIET_SECONDS
+from contextpackd.inotify import Inotify
+from contextpackd.notifier import Notifier
+from contextpackd.watch import LOOK_AGAIN_SECONDS, Proof, Watch
 from harness.mirror import Limited, Mirror, scan
+from harness.paces import Script, Scripted, ScriptedRust
 from harness.trees import cases, isolate_git, run_git, write
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="events prove on Linux only")
 
@@ -178,15 +188,102 @@ def test_f17_git_and_readers_leave_an_idle_watch_idle(mirror: Mirror) -> None:
     assert CASES["f17"]["expect"]["index_passes_during_idle"] == mirror.watch.n_batches - before
 
 
-def test_f21_appends_in_a_row_are_few_batches(mirror: Mirror) -> None:
-    batches = 0
-    burst: Burst | None = None
-    for tenth in range(51):  # One every 100 ms for 5 s, and one later that ends the last.
-        now = tenth / 10 + (tenth == 50)
-        if burst is not None and now >= burst.ends_at():
-            batches, burst = batches + 1, None
-        burst = Burst(burst.first if burst else now, now)
-    assert 1 < batches <= CASES["f21"]["expect"]["re_packs_max"]["append"]
+# How long the answer to a batch takes, in seconds: meanwhile nobody listens.
+COSTS = [0.0, 0.08, 0.37]
+
+
+def n_batches(watch: Watch, script: Script, cost: float) -> int:
+    """How often somebody who waits, and answers at that cost, was woken for what the script did."""
+    woken = 0
+    last = script.left[-1][0]
+    while script.now < last + 1.5:
+        if watch.wait(0.1):
+            woken += 1
+            watch.touched()
+            script.work(cost)
+    return woken
+
+
+@contextmanager
+def queued(root: Path, script: Script) -> Iterator[Watch]:
+    watch = Watch(root, ["s"], (), opened=lambda: Scripted(script), clock=script.clock)
+    watch.touched()
+    yield watch
+    watch.close()
+
+
+@contextmanager
+def notified(root: Path, script: Script, rust: ScriptedRust) -> Iterator[Watch]:
+    """The same where changes are notified, and only looking proves anything."""
+
+    def no_queue() -> Inotify:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    watch = Watch(
+        root,
+        ["s"],
+        (),
+        opened=no_queue,
+        notifier=lambda root: Notifier(root, opened=lambda *_: cast("RustNotify", rust)),
+        clock=script.clock,
+    )
+    watch.touched()
+    while watch.wait(0.1):
+        watch.touched()
+    yield watch
+    watch.close()
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("gap", [0.09, 0.1, 0.105])
+def test_f21_appends_in_a_row_are_few_batches(root: Path, gap: float, cost: float) -> None:
+    most = CASES["f21"]["expect"]["re_packs_max"]["append"]
+    write(root, {"a.py": ""})
+
+    def append() -> None:
+        with (root / "a.py").open("a") as file:
+            file.write("1")
+
+    script = Script(*((1 + n * gap, append) for n in range(51)))
+    with queued(root, script) as watch:
+        assert 1 < n_batches(watch, script, cost) <= most
+    script = Script()
+    rust = ScriptedRust(script)
+    with notified(root, script, rust) as watch:
+        path = str(root / "a.py")
+        at = script.now + 1
+        script.left.extend(
+            (at + n * gap, lambda: rust.changes.add((2, path))) for n in range(51)
+        )
+        # One more: what is reported late is looked for once after the last.
+        assert 1 < n_batches(watch, script, cost) <= most + 1
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("stall", [0.0, 0.031, 0.1])
+def test_f21_a_storm_that_stalls_is_few_batches(root: Path, stall: float, cost: float) -> None:
+    (root / "s").mkdir()
+
+    def save(n: int) -> Callable[[], object]:
+        return lambda: (root / f"s/{n}.py").write_text("1")
+
+    times = (1 + n * 0.0004 + stall * (n >= 50) + stall * (n >= 300) for n in range(500))
+    script = Script(*((at, save(n)) for n, at in enumerate(times)))
+    with queued(root, script) as watch:
+        assert n_batches(watch, script, cost) <= CASES["f21"]["expect"]["re_packs_max"]["storm"]
+
+
+def test_saves_that_are_apart_are_each_passed_on_at_once(root: Path) -> None:
+    saved = [1 + n * 0.5 for n in range(10)]
+    script = Script(*((at, lambda: write(root, {"a.py": "1"})) for at in saved))
+    woken = []
+    with queued(root, script) as watch:
+        while script.left:
+            if watch.wait(0.1):
+                woken.append(script.now)
+                watch.touched()
+                script.work(0.02)
+        assert [at + FIRST_QUIET_SECONDS for at in saved] == pytest.approx(woken, abs=0.002)
 
 
 def test_f21_a_storm_of_saves_is_one_batch(mirror: Mirror) -> None:

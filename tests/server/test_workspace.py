@@ -9,8 +9,9 @@ import pytest
 from contextpack.model import Skip
 from contextpack.request import Request
 from contextpackd.disk import Discovery
-from contextpackd.errors import Superseded
+from contextpackd.errors import Stopped, Superseded
 from contextpackd.queries import answer
+from contextpackd.reader import buffer_of
 from contextpackd.store import Store
 from contextpackd.workspace import Engine, Workspace, engine
 from harness.trees import write
@@ -182,3 +183,76 @@ def test_generated_code_is_left_out_and_still_imported(shared: Engine, root: Pat
     (root / "wire_pb2.py").unlink()
     after = Workspace(root, shared).scan(ALL, with_graph=True)
     assert after.snapshot.graph.imports == {"user.py": ("m1.py",)}
+
+
+def test_a_buffer_leaves_no_trace_in_what_is_saved(shared: Engine, root: Path) -> None:
+    workspace = Workspace(root, shared)
+    workspace.set_buffers({"m1.py": buffer_of("def unsaved(): ...\n", opened=1.0)})
+    assert ["unsaved"] == [s.name for s in workspace.scan(ALL).snapshot.facts("m1.py").symbols]
+    workspace.close()
+    after = Workspace(root, shared).scan(ALL).snapshot
+    assert ["part_1"] == [s.name for s in after.facts("m1.py").symbols]
+
+
+def test_a_scan_that_is_given_up_does_not_leave_new_directories_unwatched(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    workspace.scan(ALL)
+    write(root, {"new/a.py": "a = 1\n"})
+
+    def give_up(_done: int, _total: int) -> None:
+        raise Stopped(str(root))
+
+    with pytest.raises(Stopped):
+        workspace.scan(ALL, give_up)
+    workspace.scan(ALL)
+    write(root, {"new/b.py": "b = 1\n"})
+    assert "new/b.py" in workspace.scan(ALL).snapshot.sources
+    workspace.close()
+
+
+def test_a_cancelled_scan_does_not_leave_new_directories_unwatched(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    workspace.scan(ALL)
+    write(root, {"new/a.py": "a = 1\n"})
+    workspace.scan(ALL, is_cancelled=lambda: True)
+    write(root, {"new/b.py": "b = 1\n"})
+    assert "new/b.py" in workspace.scan(ALL).snapshot.sources
+    workspace.close()
+
+
+def test_what_was_left_out_long_ago_under_other_options_is_not_named(
+    shared: Engine, root: Path
+) -> None:
+    (root / "gone.bin").write_bytes(b"a\0b")
+    (root / "large.bin").write_bytes(b"a\0b" * 99)
+    before = Workspace(root, shared)
+    before.scan(ALL)
+    before.close()
+    (root / "gone.bin").unlink()
+    write(root, {".contextpack.toml": "max-file-bytes = 100\n"})
+    after = Workspace(root, shared).scan(Discovery((), (), 100)).snapshot
+    assert [("large.bin", "too-large")] == [(s.path, s.reason.value) for s in after.skipped]
+
+
+def test_what_is_saved_is_what_the_repositorys_settings_take_in(
+    shared: Engine, root: Path
+) -> None:
+    write(root, {".contextpack.toml": 'exclude = ["m4.py"]\nmax-file-bytes = 5000\n'})
+    age(root)
+    usual = Discovery((), ("m4.py",), 5000)
+
+    def n_read(discovery: Discovery) -> int:
+        workspace = Workspace(root, shared)
+        effort = workspace.scan(discovery).effort
+        workspace.close()
+        return effort.n_read
+
+    assert (5, 0) == (n_read(usual), n_read(usual))
+    assert n_read(Discovery((), (), 9000)) > 0  # One question of another kind ...
+    assert 0 == n_read(usual)  # ... does not drive it out.

@@ -17,19 +17,18 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from contextpack.rank import rank
 from contextpack.request import Request
-from contextpackd.queries import answer, discovery_of
+from contextpackd.queries import answer
 from contextpackd.reader import Buffer, buffer_of
 from contextpackd.store import Store
-from contextpackd.workspace import Engine, Scan, Workspace, engine
+from contextpackd.workspace import Engine, Workspace, engine
+from harness.scans import ALL, assert_same, forgetful
 
-ALL = discovery_of(Request(query=""))
 FILES = (
     "a.py", "A.py", "pkg/__init__.py", "pkg/cache.py", "pkg/deep/load.py", "web/app.ts",
     "web/loader.ts", "dist/notes.md",
 )  # fmt: skip
-OPEN = ("a.py", "pkg/cache.py", "new.py", "dist/notes.md", ".env")
+OPEN = ("a.py", "new.py", "dist/notes.md", ".env")
 CONFIGS = (
     ".gitignore",
     "pkg/.gitignore",
@@ -55,8 +54,7 @@ CONFIG_TEXTS = (
 SETTINGS = ("-c", "user.name=m", "-c", "user.email=m@m", "-c", "core.hooksPath=/dev/null")
 
 
-# Below a file there is no directory: nothing is kept.
-FORGETFUL = engine(Store.opened(Path(__file__) / "cache"), n_workers=1)
+FORGETFUL = forgetful()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -190,22 +188,23 @@ class Machine(RuleBasedStateMachine):
     def closes_the_buffers(self) -> None:
         self.buffers.clear()
 
-    @rule()
-    def restarts(self) -> None:
+    @rule(closes=st.booleans())
+    def restarts(self, closes: bool) -> None:
         self.workspace.close()
         self.shared.close()
+        if closes:
+            self.buffers.clear()
         self.open()
 
-    @rule(data=st.data())
-    def damages_the_store(self, data: st.DataObject) -> None:
+    @rule(which=st.integers(0, 99), place=st.integers(0, 1 << 20), cuts=st.booleans())
+    def damages_the_store(self, which: int, place: int, cuts: bool) -> None:
         self.workspace.close()
         self.shared.close()
         kept = sorted(file for file in self.cache.rglob("*") if file.is_file())
         if kept:
-            file = data.draw(st.sampled_from(kept))
-            size = file.stat().st_size
-            place = data.draw(st.integers(0, size))
-            if data.draw(st.booleans()):
+            file = kept[which % len(kept)]
+            place %= file.stat().st_size + 1
+            if cuts:
                 os.truncate(file, place)
             else:
                 with file.open("r+b") as stream:
@@ -224,7 +223,7 @@ class Machine(RuleBasedStateMachine):
         other = Workspace(self.root, FORGETFUL)
         other.set_buffers(self.buffers)
         theirs = other.scan(ALL)
-        same(ours, theirs)
+        assert_same(ours, theirs)
         request = Request(query="load the cache by its key", budget_tokens=300)
         packs = [answer(one, request, lambda *_: None).pack for one in (self.workspace, other)]
         assert packs[0].text == packs[1].text
@@ -237,15 +236,5 @@ class Machine(RuleBasedStateMachine):
         shutil.rmtree(self.top)
 
 
-def same(ours: Scan, theirs: Scan) -> None:
-    assert ours.snapshot.sources == theirs.snapshot.sources
-    assert ours.snapshot.skipped == theirs.snapshot.skipped
-    assert ours.snapshot.graph.imports == theirs.snapshot.graph.imports
-    assert ours.snapshot.graph.importers == theirs.snapshot.graph.importers
-    assert ours.unsaved == theirs.unsaved
-    for query in ("load the cache", "app.ts", ""):
-        assert rank(ours.snapshot, query).files == rank(theirs.snapshot, query).files
-
-
-Machine.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
+Machine.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 TestMachine = Machine.TestCase

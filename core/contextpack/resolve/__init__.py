@@ -146,7 +146,7 @@ def resolved(resolver: Resolver, path: Path, imports: tuple[Import, ...]) -> Res
         resolution, own = traced(resolver, path, found)
         resolutions.append(resolution)
         keys.update(own)
-    return Resolved(tuple(resolutions), frozenset(keys))
+    return Resolved(tuple(resolutions), tuple(sorted(keys)))
 
 
 def traced(resolver: Resolver, path: Path, found: Import) -> tuple[Resolution, Collection[str]]:

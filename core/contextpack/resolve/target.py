@@ -37,5 +37,5 @@ class Resolved:
 
     resolutions: tuple[Resolution, ...]
     """Parallel to its imports."""
-    keys: frozenset[str]
+    keys: tuple[str, ...]
     """The names by which what appears, vanishes or is declared anew can change them."""

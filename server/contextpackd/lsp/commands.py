@@ -26,14 +26,20 @@ Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 
 
 async def _pack(session: Session, fields: Fields, progress: Progress) -> Json:
-    roots = session.shared.roots
-    before: Held | None = None
-    if isinstance(pack_id := fields.get("packId"), str):
+    if not isinstance(pack_id := fields.get("packId"), str):
+        return await _packed(session, fields, None, progress)
+    for name in ("root", "uri"):
+        if name in fields:
+            raise FieldProblem(name, "cannot be changed; make a new pack")
+    async with session.packs.named(pack_id).turn:
         before = session.packs.named(pack_id)
-        for name in ("root", "uri"):
-            if name in fields:
-                raise FieldProblem(name, "cannot be changed; make a new pack")
-        fields = {**before.fields, **fields}
+        return await _packed(session, {**before.fields, **fields}, before, progress)
+
+
+async def _packed(
+    session: Session, fields: Fields, before: Held | None, progress: Progress
+) -> Json:
+    roots = session.shared.roots
     root = before.root if before is not None else session.root_of(fields)
     request = session.request(root, fields)
     if fields.get("wait") is False and not roots.is_indexed(root):

@@ -7,9 +7,11 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contextpackd.errors import DaemonError
+from lsprotocol import types
+
+from contextpackd.errors import DaemonError, Superseded
 from contextpackd.lsp.asking import answered
-from contextpackd.lsp.packs import Held, difference
+from contextpackd.lsp.packs import difference
 from contextpackd.lsp.params import NOTIFICATION
 from contextpackd.roots import Cause, Kind
 from contextpackd.wire import Json
@@ -92,19 +94,25 @@ class Live:
             causes = self._pending.pop(root)
             for held in self._session.packs.followed(root):
                 try:
-                    await self._repack(held, causes)
-                except DaemonError as error:
-                    # A pinned file went, or nothing holds still: the next change tries again.
+                    async with held.turn:
+                        await self._repack(held.pack_id, causes)
+                except Superseded as error:  # The change that it came of makes it tried again.
                     log.info("%s could not follow a change: %s", held.pack_id, error)
+                except DaemonError as error:
+                    # A pinned file went: until it is back the client has what was.
+                    problem = f"ContextPack: {held.pack_id} does not follow changes: {error}"
+                    self._session.say_once(types.MessageType.Warning, problem)
 
-    async def _repack(self, held: Held, causes: list[Cause]) -> None:
+    async def _repack(self, pack_id: str, causes: list[Cause]) -> None:
+        packs = self._session.packs
+        held = packs.live_one(pack_id)
+        if held is None:
+            return
         request = self._session.request(held.root, held.fields)
         answer = await answered(
             self._session.shared.roots, held.root, request, held.answer, lambda _d, _t: None
         )
-        # It may have been closed or made again meanwhile.
-        packs = self._session.packs
-        if all(held is not current for current in packs.followed(held.root)):
+        if packs.live_one(pack_id) is None:
             return
         after = packs.repacked(held, held.fields, answer)
         if after.revision == held.revision:

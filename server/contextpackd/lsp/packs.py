@@ -1,7 +1,8 @@
 """The packs that one connection holds: what was asked, and what the client has of it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contextpack.ledger import Item
@@ -24,6 +25,8 @@ class Held:
     answer: Answer
     is_live: bool = False
     sends_text: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    """Held by whoever makes the pack again: each starts from what the one before made."""
 
     @property
     def revision(self) -> int:
@@ -66,9 +69,12 @@ class Packs:
         return held
 
     def repacked(self, held: Held, fields: Mapping[str, object], answer: Answer) -> Held:
-        """The pack with a new answer, which followed the one that it had."""
-        current = self._held.pop(held.pack_id, held)
-        after = replace(current, fields=fields, answer=answer)
+        """The pack with a new answer, which followed the one that it had.
+
+        Raises `FieldProblem` when it was closed meanwhile.
+        """
+        after = replace(self.named(held.pack_id), fields=fields, answer=answer)
+        del self._held[held.pack_id]
         self._held[after.pack_id] = after
         return after
 
@@ -83,6 +89,11 @@ class Packs:
     def followed(self, root: Path) -> list[Held]:
         """The live packs of a root, oldest first."""
         return [held for held in self._held.values() if held.is_live and held.root == root]
+
+    def live_one(self, pack_id: str) -> Held | None:
+        """The pack of this id as it is now, if it is held and live."""
+        held = self._held.get(pack_id)
+        return held if held is not None and held.is_live else None
 
     def __len__(self) -> int:
         return len(self._held)
