@@ -451,3 +451,17 @@ def test_the_bridge_loads_the_standard_library_only(own: House) -> None:
         [sys.executable, "-c", script], env=own.env, capture_output=True, text=True, check=True
     )
     assert "[]\n" == done.stdout
+
+
+def test_one_interpreter_by_another_name_has_the_same_daemon(own: House) -> None:
+    """Editors start `python -m`, shells a script that says `python3`."""
+    code = "from contextpackd.place import place; print(place().folder)"
+    here = Path(sys.executable)
+    names = [name for name in here.parent.glob("python*") if name.resolve() == here.resolve()]
+    said = {
+        subprocess.run(
+            [name, "-c", code], env=own.env, cwd=own.folder, capture_output=True, check=True
+        ).stdout
+        for name in names
+    }
+    assert 1 == len(said)
