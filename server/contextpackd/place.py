@@ -143,5 +143,6 @@ def _build() -> str:
             for name in names:
                 if name.endswith(".py"):
                     newest = max(newest, Path(folder, name).stat().st_mtime_ns)
-    text = f"{sys.prefix}\0{sys.executable}\0{package}\0{newest}"
+    # Not the executable: one interpreter has many names (`python`, `python3`, a script's).
+    text = f"{sys.prefix}\0{sys.version}\0{package}\0{newest}"
     return f"{zlib.crc32(os.fsencode(text)):08x}"

@@ -30,7 +30,7 @@ from contextpackd import worker
 from contextpackd.child import TASK_BYTES, Child
 from contextpackd.worker import Job, Kit, Made, Task
 
-DEADLINE_SECONDS = 8.0  # Real files of a megabyte take half a second on a busy machine.
+DEADLINE_SECONDS = 7.0  # Real files of a megabyte take half a second on a busy machine.
 MAX_WORKERS = 8  # Each holds about 100 MB, most of it the tokenizer's vocabulary.
 
 # A question after a save must not wait for a process to start; more files are faster in several.

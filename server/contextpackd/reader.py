@@ -187,6 +187,11 @@ class Reader:
             (made,) = self._pool.made([job], is_cancelled=lambda: False)
         return self._result(content, made)
 
+    def digest(self, path: FilePath, max_bytes: int) -> str | None:
+        """Of what a file has on disk; None where nothing can be read."""
+        found = disk.content(self._root, path, max_bytes)
+        return None if isinstance(found, Skip) else found.digest
+
     def _jobs(
         self,
         candidates: Iterable[Candidate],

@@ -100,6 +100,8 @@ class View:
         self._unread: set[FilePath] = set()
         self._touched: set[FilePath] | None = None
         self._buffers: dict[FilePath, str] = {}
+        self._on_disk: dict[FilePath, str | None] = {}
+        """What the files that open buffers hide have on disk, by digest."""
         self._left_out: dict[FilePath, Skip] = {}
         self._saved_graph: bytes | None = None
         """Of the restored snapshot, until somebody needs it."""
@@ -147,6 +149,13 @@ class View:
             gone |= (self.snapshot.sources.keys() | self._left_out.keys()) - known.keys()
             self._is_new = False
         shown = self._shown(buffers)
+        moved = {candidate.path for candidate in moves.found} | gone
+        self._on_disk = {
+            path: self._on_disk[path]
+            if path in self._on_disk and path not in moved
+            else self._reader.digest(path, self.discovery.max_file_bytes)
+            for path in shown
+        }
         closed = self._buffers.keys() - shown.keys()
         self._unread |= closed & known.keys()
         gone |= closed - known.keys()
@@ -219,8 +228,8 @@ class View:
 
     @property
     def buffered(self) -> Iterable[FilePath]:
-        """The files whose text is that of an open buffer."""
-        return self._buffers.keys()
+        """The files whose text is that of an open buffer, and another than on disk."""
+        return {path for path, digest in self._buffers.items() if digest != self._on_disk[path]}
 
     def _has(self, path: FilePath) -> bool:
         return path in self.snapshot.sources or path in self._left_out

@@ -517,3 +517,17 @@ def test_a_daemon_that_does_not_answer_holds_nobody_up(
     finally:
         os.kill(daemon, signal.SIGCONT)
     assert 0 == process.finish()
+
+
+def test_one_interpreter_by_another_name_has_the_same_daemon(own: House) -> None:
+    """Editors start `python -m`, shells a script that says `python3`."""
+    code = "from contextpackd.place import place; print(place().folder)"
+    here = Path(sys.executable)
+    names = [name for name in here.parent.glob("python*") if name.resolve() == here.resolve()]
+    said = {
+        subprocess.run(
+            [name, "-c", code], env=own.env, cwd=own.folder, capture_output=True, check=True
+        ).stdout
+        for name in names
+    }
+    assert 1 == len(said)

@@ -188,3 +188,17 @@ def test_globs_to_exclude_add_up_at_all_doors(root: Path) -> None:
         assert ["m0.py", "m4.py"] == sorted(item["path"] for item in mine["items"])
         editor.shut_down()
         assert [] == editor.end()
+
+
+def test_settings_that_come_after_the_first_question_count_for_it(root: Path) -> None:
+    with inside() as servers:
+        editor = servers.connect()
+        editor.initialize(root, capabilities={"workspace": {"configuration": True}})
+        asked = editor.begin(
+            "workspace/executeCommand",
+            {"command": "contextpack.pack", "arguments": [{"query": "loan"}]},
+        )
+        editor.answers["workspace/configuration"] = [{"budgetTokens": 150}]
+        assert 150 == editor.answer(asked)["budgetTokens"]
+        editor.shut_down()
+        assert [] == editor.end()

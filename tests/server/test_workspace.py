@@ -270,3 +270,17 @@ def test_pictures_and_lock_files_start_no_workers(tmp_path: Path) -> None:
         ]
         assert (["binary", "generated"], n_started) == (reasons, used.pool.n_started)
         used.close()
+
+
+def test_a_buffer_is_unsaved_while_the_disk_has_another_text(
+    shared: Engine, root: Path
+) -> None:
+    workspace = Workspace(root, shared, watches=True)
+    text = (root / "m1.py").read_text()
+    workspace.set_buffers({"m1.py": buffer_of(text, opened=1.0)})
+    assert frozenset() == workspace.scan(ALL).unsaved
+    workspace.set_buffers({"m1.py": buffer_of("def two(): ...\n", opened=2.0)})
+    assert {"m1.py"} == workspace.scan(ALL).unsaved
+    write(root, {"m1.py": "def two(): ...\n"})
+    assert frozenset() == workspace.scan(ALL).unsaved
+    workspace.close()

@@ -76,6 +76,7 @@ def _executed(
         fields = checked(command, params.arguments)
         if command not in _SHOWS_WORK:
             return await run(server.session, fields, lambda _done, _total: None)
+        await server.session.settled()
         title = f"ContextPack: {command.name.rpartition('.')[2]}"
         with WorkDone(server, title, params.work_done_token) as progress:
             return await run(server.session, fields, progress.report)

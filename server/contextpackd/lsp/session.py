@@ -1,5 +1,7 @@
 """One client: its folders, its open documents, its settings, the packs that it holds."""
 
+import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -47,6 +49,10 @@ class Shared:
     """What `contextpack.status` says of the process."""
 
 
+# Clients answer at once; one that never does shall have its packs nevertheless.
+SETTINGS_SECONDS = 2.0
+
+
 class Session:
     """The state of one connection. Lives on the event loop's thread."""
 
@@ -60,6 +66,8 @@ class Session:
         self.packs = Packs(self._pack_gone)
         self.live = Live(self)
         self._settings = settings.NONE
+        self._asked: Future[Any] | None = None
+        """The client's settings, while they are asked for."""
         self._said: set[str] = set()
         self._unlisten = shared.roots.listen(self.live.changed)
 
@@ -212,7 +220,20 @@ class Session:
         method = types.WORKSPACE_CONFIGURATION
         # Not awaited: the answer must count for a question that comes right behind it.
         asked = self.server.protocol.send_request(method, params)
+        self._asked = asked
         asked.add_done_callback(self._settings_came)
+
+    async def settled(self) -> None:
+        """Wait for settings that are asked for: a question may come before their answer."""
+        asked = self._asked
+        if asked is not None and not asked.done():
+            answered = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            asked.add_done_callback(lambda _: loop.call_soon_threadsafe(answered.set))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(answered.wait(), SETTINGS_SECONDS)
+            # Who lets one question wait in vain does not answer the next one either.
+            self._asked = None
 
     def _settings_came(self, asked: Future[Any]) -> None:
         if asked.cancelled() or asked.exception() is not None:
