@@ -1,0 +1,77 @@
+// The part of `editors/PROTOCOL.md` that this client speaks. A test holds the names against
+// the server's own tables.
+
+export const PROTOCOL = 1;
+
+export const COMMANDS = {
+  pack: 'contextpack.pack',
+  live: 'contextpack.live',
+  close: 'contextpack.close',
+  explain: 'contextpack.explain',
+  export: 'contextpack.export',
+} as const;
+
+export type Command = (typeof COMMANDS)[keyof typeof COMMANDS];
+
+export const PACK_CHANGED = 'contextpack/packChanged';
+
+/** What is asked. A field that is null goes back to its default. */
+export interface PackFields {
+  query?: string;
+  root?: string;
+  uri?: string;
+  packId?: string;
+  budgetTokens?: number | null;
+  pins?: string[] | null;
+  exclude?: string[] | null;
+  ledger?: 'brief' | 'all';
+}
+
+/** One file of a bundle. Lines are 1-based and inclusive. */
+export interface Item {
+  path: string;
+  detail: 'whole' | 'chunks' | 'outline' | 'truncated';
+  ranges: [number, number][];
+  tokens: number;
+  score: number;
+  reasons: string[];
+}
+
+/** What became of one file. */
+export interface Entry {
+  path: string;
+  outcome: 'whole' | 'chunks' | 'outline' | 'truncated' | 'excluded';
+  reason: string;
+  tokens: number | null;
+  score: number | null;
+  duplicateOf?: string;
+  rule?: string;
+}
+
+export interface Pack {
+  packId: string;
+  revision: number;
+  query: string;
+  root: string;
+  budgetTokens: number;
+  tokens: number;
+  exact: boolean;
+  text: string;
+  items: Item[];
+  ledger: Entry[];
+  ledgerCounts: Record<string, number>;
+  report: { format: 'markdown' | 'xml' | 'plain'; warnings: { kind: string; message: string }[] };
+}
+
+export interface PackChanged {
+  packId: string;
+  revision: number;
+}
+
+export interface Explanation {
+  query: string;
+  nFiles: number;
+  nRanked: number;
+  unknownWords: string[];
+  files: { path: string; score: number; parts: Record<string, number> }[];
+}
