@@ -18,9 +18,10 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 LAYERS = [
     {"text", "errors"},
     {"model", "terms", "tokens", "secrets", "grams"},
-    {"languages", "truncate", "similarity", "query", "kinds", "request", "content"},
+    {"languages", "truncate", "similarity", "query", "kinds", "request", "content", "bm25"},
     {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
+    {"history"},
     {"snapshot"},
     {"archive", "rank"},
     {"select", "allocate"},

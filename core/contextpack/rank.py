@@ -4,7 +4,6 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +11,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from contextpack.bm25 import Floats, Hit, bm25, rarity
+from contextpack.history import credited
 from contextpack.kinds import KINDS, Kind
 from contextpack.model import Path
 from contextpack.postings import Hits, Postings, stem_of
@@ -19,13 +20,6 @@ from contextpack.query import Mention, Question, question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 from contextpack.text import Lines
-
-Floats = NDArray[np.float64]
-
-# Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009): the
-# usual values. Files vary more in length than chunks, for which the effect of `b` is small.
-K1 = 1.2
-B = 0.75
 
 # A name that a chunk defines says what the chunk is about: it counts as this many uses.
 NAME_USES = 3.0
@@ -36,6 +30,7 @@ FILE_WEIGHT = 0.5
 STEM_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.3
 IMPORT_WEIGHT = 0.1
+HISTORY_WEIGHT = 0.6
 MENTION_WEIGHT = 2.0
 
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
@@ -208,14 +203,15 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
         return _fallback(snapshot)
     postings = snapshot.postings
     hits = _hits(postings, asked)
-    chunk_scores = _bm25(hits, postings.chunk_lengths, postings.n_chunks)
+    chunk_scores = bm25(hits, postings.chunk_lengths, postings.n_chunks)
     file_lengths = _by_slot(postings.chunk_lengths, postings)
-    file_scores = _bm25(_in_files(postings, hits), file_lengths, postings.n_files)
+    file_scores = bm25(_in_files(postings, hits), file_lengths, postings.n_files)
     parts = {
         "body": FILE_WEIGHT * _scaled(file_scores),
         "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * _mentions(snapshot, asked),
+        "history": HISTORY_WEIGHT * _credits(snapshot, asked),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(_best_by_file(chunk_scores, postings))
@@ -223,8 +219,8 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     factors = _kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     # A chunk without a word of the query gets nothing for the words around it: only its file's
-    # name and its neighbours speak for it.
-    named = parts["stem"] + parts["imports"]
+    # name, its neighbours and its past speak for it.
+    named = parts["stem"] + parts["imports"] + parts["history"]
     about = np.where(
         chunk_scores > 0,
         (parts["body"] + parts["directory"] + named)[postings.chunk_slots],
@@ -239,8 +235,8 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     )
 
 
-_Hits = list[tuple[float, NDArray[np.int64], Floats]]
-"""For each term of the query: its weight, the documents that hold it, and how often."""
+_Hits = list[Hit]
+"""For each term of the query that stands anywhere."""
 
 
 def _hits(postings: Postings, asked: Question) -> _Hits:
@@ -263,30 +259,13 @@ def _in_files(postings: Postings, hits: _Hits) -> _Hits:
     return result
 
 
-def _bm25(hits: _Hits, lengths: NDArray[np.int64], n: int) -> Floats:
-    """`lengths` are by document, 0 for the dead ones; `n` is the number of the living."""
-    scores = np.zeros(len(lengths))
-    if n == 0:
-        return scores
-    mean = max(int(lengths.sum()) / n, 1.0)
-    for weight, documents, counts in hits:
-        norm = K1 * (1 - B + B * lengths[documents] / mean)
-        saturated = counts * (K1 + 1) / (counts + norm)
-        scores[documents] += weight * _idf(len(documents), n) * saturated
-    return scores
-
-
-def _idf(n_documents: int, n: int) -> float:
-    return math.log(1 + (n - n_documents + 0.5) / (n_documents + 0.5))
-
-
 def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) -> Floats:
     """Which share of the query's words, by their rarity in paths, each file's path holds."""
     scores = np.zeros(postings.n_slots)
     total = 0.0
     for term, weight in asked.weights.items():
         documents = hits(term).documents
-        value = weight * _idf(len(documents), postings.n_files)
+        value = weight * rarity(len(documents), postings.n_files)
         # Words that no path holds count a little: one common word is not the whole query.
         total += value if len(documents) else ABSENT_SHARE * value
         scores[documents] += value
@@ -311,6 +290,15 @@ def _best_by_file(scores: Floats, postings: Postings) -> Floats:
 def _scaled(scores: Floats) -> Floats:
     top = float(scores.max(initial=0.0))
     return scores / top if top > 0 else scores
+
+
+def _credits(snapshot: Snapshot, asked: Question) -> Floats:
+    """How much of the query the most alike of the past commits says that touched each file."""
+    scores = np.zeros(snapshot.postings.n_slots)
+    for path, value in credited(snapshot.history, asked.weights).items():
+        if path in snapshot.slots:
+            scores[snapshot.slots[path]] = value
+    return scores
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
@@ -424,7 +412,7 @@ def _fallback(snapshot: Snapshot) -> Ranking:
     postings = snapshot.postings
     importers = np.log1p(np.bincount(snapshot.imported, minlength=postings.n_slots))
     modified = np.where(postings.is_alive, snapshot.modified, np.inf)
-    oldest = float(modified.min(initial=math.inf))
+    oldest = float(modified.min(initial=np.inf))
     depths = np.array([path.count("/") for path in snapshot.paths.tolist()], np.float64)
     parts = {
         "importers": 0.6 * _scaled(importers),

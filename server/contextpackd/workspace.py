@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextpack import model
+from contextpack.history import History
 from contextpack.snapshot import Snapshot
 from contextpackd import disk
 from contextpackd.disk import Discovery, Notice, Text
+from contextpackd.past import HISTORY, UNSAVED_COMMITS, Past
 from contextpackd.pool import Pool
 from contextpackd.reader import Buffer, Reader
 from contextpackd.store import Store
@@ -88,6 +90,7 @@ class Workspace:
             root, shared.pool, shared.pool_lock, shared.store, shared.recipe, self._texts
         )
         self._views: dict[Discovery, View] = {}
+        self._past: Past | None = None
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
@@ -114,6 +117,7 @@ class Workspace:
             efforts.append(view.refresh(self._buffers, progress, is_cancelled))
             if is_cancelled() or not self._follow(efforts[-1]):
                 break
+        view.remember(self._history())
         if with_graph:
             view.restore_graph()
         return Scan(
@@ -206,6 +210,11 @@ class Workspace:
         self._watch.follow(directories, files)
         return True
 
+    def _history(self) -> History:
+        if self._past is None:
+            self._past = Past(self.root, self._shared.store.saved_parts(self.root, [HISTORY]))
+        return self._past.history()
+
     def _view(self, discovery: Discovery) -> View:
         view = self._views.pop(discovery, None)
         if view is None:
@@ -224,9 +233,11 @@ class Workspace:
         """Keep what is known for the next process, where that is worth it."""
         for discovery, view in self._views.items():
             if not discovery.include and not discovery.exclude:
-                parts = view.saved()
+                is_due = self._past is not None and self._past.n_unsaved >= UNSAVED_COMMITS
+                parts = view.saved(is_due=is_due)
                 if parts is not None:
-                    self._shared.store.save_root(self.root, parts)
+                    past = self._past.saved() if self._past else {}
+                    self._shared.store.save_root(self.root, {**parts, **past})
 
     def close(self) -> None:
         """Save, and stop watching."""
