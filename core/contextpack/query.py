@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from contextpack.terms import STOP_WORDS, parts, terms, words
+from contextpack.terms import STOP_WORDS, parts, stem, terms, words
 
 # A path, a URL that ends in one, or a file name, with the line that traces and compilers write
 # behind it: `app.py:12`, `File "a.py", line 3`, `a.ts(41,5)`, `a.cs:line 12`, `a.php on line 1`,
@@ -20,6 +20,18 @@ _CODE_WORD = re.compile(r"[a-z][A-Z]|\w_\w|[A-Z]{2,}[a-z]")
 
 # Code in a query is copied, prose is chosen: an identifier says twice as much.
 CODE_WEIGHT = 2.0
+
+# What is to be done says little of where: half of all tasks fix or add something, and code that
+# has the word is about something else. Stems, as `terms` gives them.
+TASK_TERMS = frozenset((
+    "add", "allow", "avoid", "bug", "chang", "correct", "ensur", "fix", "handl", "implement",
+    "improv", "issu", "new", "option", "prevent", "remov", "support", "updat",
+))  # fmt: skip
+TASK_WEIGHT = 0.25
+
+# Neighbours that one name may be made of: `T-SQL` of `tsql`, `no-multi-assign`, `os.path`.
+_NEIGHBOURS = re.compile(r"(\w+)(?:[-./ ]|::)(?=(\w+))")
+MAX_JOINED_PARTS = 4
 
 # A term that the query repeats counts once more and not again (long issues repeat themselves).
 MAX_REPEATS = 2
@@ -42,6 +54,10 @@ class Question:
     words: Mapping[str, tuple[str, ...]]
     """The terms of each word of the query that is looked for, as it is written."""
     mentions: tuple[Mention, ...]
+    joined: tuple[str, ...]
+    """The terms of words that are written as one elsewhere, perhaps: `subquery` for `sub-query`."""
+    said: frozenset[str]
+    """All terms of the query, and of neighbouring words as one; those of common words, too."""
 
     def asks_for(self, *subjects: str) -> bool:
         """Whether one of these terms is in the query."""
@@ -61,11 +77,31 @@ def question(query: str) -> Question:
         for term in by_word[word]:
             repeats[term] = repeats.get(term, 0) + 1
             if repeats[term] <= MAX_REPEATS:
-                weights[term] = weights.get(term, 0.0) + (CODE_WEIGHT if is_code else 1.0)
+                worth = CODE_WEIGHT if is_code else TASK_WEIGHT if term in TASK_TERMS else 1.0
+                weights[term] = weights.get(term, 0.0) + worth
     # A letter alone is a variable in everybody's code: it counts only where nothing else does.
     telling = {term: weight for term, weight in weights.items() if not _is_letter(term)}
     mentions = tuple(dict.fromkeys(_mention(match) for match in _PATH.finditer(query)))
-    return Question(MappingProxyType(telling or weights), MappingProxyType(by_word), mentions)
+    joined, spaced = _joined(query)
+    return Question(
+        weights=MappingProxyType(telling or weights),
+        words=MappingProxyType(by_word),
+        mentions=mentions,
+        joined=tuple(term for term in joined if term not in weights),
+        said=frozenset((*(term for word in found for term in terms(word)), *joined, *spaced)),
+    )
+
+
+def _joined(query: str) -> tuple[list[str], list[str]]:
+    """The terms of neighbouring words as one: of those joined by a sign, and by a space."""
+    by_sign: dict[str, None] = {}
+    by_space: dict[str, None] = {}
+    for match in _NEIGHBOURS.finditer(query):
+        both = [*parts(match[1]), *parts(match[2])]
+        if len(both) <= MAX_JOINED_PARTS:
+            is_spaced = query[match.end() - 1] == " "
+            (by_space if is_spaced else by_sign)[stem("".join(both))] = None
+    return list(by_sign), list(by_space)
 
 
 def _mention(match: re.Match[str]) -> Mention:

@@ -5,7 +5,7 @@ rounded before they are compared, so that the last bit of a machine's arithmetic
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -28,6 +28,7 @@ NAME_USES = 3.0
 CHUNK_WEIGHT = 1.0
 FILE_WEIGHT = 0.5
 STEM_WEIGHT = 0.6
+NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.3
 IMPORT_WEIGHT = 0.1
 HISTORY_WEIGHT = 0.6
@@ -73,6 +74,20 @@ KIND_TERMS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 )
 
 SCORE_DIGITS = 6
+
+# A word that more than this share of the product's own files hold asks for no kind: in a test
+# runner all tasks speak of tests.
+MAX_COMMON_SHARE = 0.2
+
+# A word that may be written as one, and is somewhere, counts as one that the query writes so.
+JOINED_WEIGHT = 1.0
+
+# The start of a file, relative to its best chunk: what it imports says what the rest speaks of,
+# and changes begin there as often as not.
+HEADER_SHARE = 0.8
+
+# Fewer terms do not name a file: `utils` says nothing.
+MIN_NAME_TERMS = 2
 
 # So many of the best chunks are put in order at first.
 FIRST_CHUNKS = 512
@@ -198,10 +213,10 @@ class Ranking:
 
 def rank(snapshot: Snapshot, query: str) -> Ranking:
     """The files and chunks of a snapshot for a query, by the `fused` scorer."""
-    asked = question(query)
+    postings = snapshot.postings
+    asked = _with_joined(question(query), postings)
     if not asked.weights:
         return _fallback(snapshot)
-    postings = snapshot.postings
     hits = _hits(postings, asked)
     chunk_scores = bm25(hits, postings.chunk_lengths, postings.n_chunks)
     file_lengths = _by_slot(postings.chunk_lengths, postings)
@@ -209,6 +224,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     parts = {
         "body": FILE_WEIGHT * _scaled(file_scores),
         "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
+        "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * _mentions(snapshot, asked),
         "history": HISTORY_WEIGHT * _credits(snapshot, asked),
@@ -220,7 +236,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     # A chunk without a word of the query gets nothing for the words around it: only its file's
     # name, its neighbours and its past speak for it.
-    named = parts["stem"] + parts["imports"] + parts["history"]
+    named = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
     about = np.where(
         chunk_scores > 0,
         (parts["body"] + parts["directory"] + named)[postings.chunk_slots],
@@ -229,10 +245,26 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
     total += parts["mention"][postings.chunk_slots] + _line_bonus(snapshot, asked)
+    total = _with_headers(total, postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
     return _ranking(
         snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
     )
+
+
+def _with_joined(asked: Question, postings: Postings) -> Question:
+    joined = {term: JOINED_WEIGHT for term in asked.joined if postings.has(term)}
+    return replace(asked, weights=MappingProxyType({**asked.weights, **joined}))
+
+
+def _with_headers(scores: Floats, postings: Postings) -> Floats:
+    """The start of each file gets a share of what its best chunk has."""
+    filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
+    headers = postings.first_chunks[filled]
+    scores[headers] = np.maximum(
+        scores[headers], HEADER_SHARE * _best_by_file(scores, postings)[filled]
+    )
+    return scores
 
 
 _Hits = list[Hit]
@@ -270,6 +302,15 @@ def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) 
         total += value if len(documents) else ABSENT_SHARE * value
         scores[documents] += value
     return scores / total if total else scores
+
+
+def _full_names(postings: Postings, asked: Question) -> Floats:
+    """1 for the files of whose name the query says every term, which are several."""
+    n_terms = postings.n_stem_terms()
+    n_said = np.zeros(postings.n_slots, np.int64)
+    for term in asked.said:
+        n_said[postings.in_stems(term).documents] += 1
+    return ((n_terms >= MIN_NAME_TERMS) & (n_said >= n_terms)).astype(np.float64)
 
 
 def _by_slot(values: NDArray[np.int64], postings: Postings) -> NDArray[np.int64]:
@@ -369,10 +410,22 @@ def _line_bonus(snapshot: Snapshot, asked: Question) -> Floats:
 
 def _kind_factors(snapshot: Snapshot, asked: Question) -> Floats:
     factors = [
-        1.0 if asked.asks_for(*KIND_TERMS.get(kind, ())) else KIND_FACTORS.get(kind, 1.0)
+        1.0 if _is_asked_for(kind, snapshot, asked) else KIND_FACTORS.get(kind, 1.0)
         for kind in KINDS
     ]
     return np.array(factors)[snapshot.kinds]
+
+
+def _is_asked_for(kind: Kind, snapshot: Snapshot, asked: Question) -> bool:
+    postings = snapshot.postings
+    is_source = (snapshot.kinds == KINDS.index(Kind.SOURCE)) & postings.is_alive
+    most = MAX_COMMON_SHARE * int(is_source.sum())
+    for term in KIND_TERMS.get(kind, ()):
+        if asked.asks_for(term):
+            files = np.unique(postings.chunk_slots[postings.in_chunks(term).documents])
+            if int(is_source[files].sum()) <= most:
+                return True
+    return False
 
 
 def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
