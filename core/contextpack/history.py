@@ -75,7 +75,8 @@ class History:
     uses: Ints
     """And how often each does."""
     paths: tuple[Path, ...]
-    """Where the files stand today that the commits touched. A path may stand twice."""
+    """Where the files stand today that the commits touched, each once; empty for a file that
+    another one has taken the place of."""
     touching: Ints
     """The commit of each of the entries of `touched`; ascending."""
     touched: Ints
@@ -106,7 +107,7 @@ def extended(before: History, head: str, commits: Iterable[Commit]) -> History:
     """The history with these commits at its end, the oldest of them first."""
     vocabulary = dict(before.vocabulary)
     paths = list(before.paths)
-    numbers = {path: number for number, path in enumerate(paths)}
+    numbers = {path: number for number, path in enumerate(paths) if path}
     known: dict[str, tuple[int, ...]] = {}
     lengths: list[int] = []
     entries: list[tuple[int, int, int]] = []
@@ -167,6 +168,8 @@ def _number(path: Path, paths: list[Path], numbers: dict[Path, int]) -> int:
 def _move(old: Path, new: Path, paths: list[Path], numbers: dict[Path, int]) -> None:
     number = _number(old, paths, numbers)
     del numbers[old]
+    if new in numbers:
+        paths[numbers[new]] = ""
     paths[number] = new
     numbers[new] = number
 
@@ -215,11 +218,11 @@ def credited(history: History, weights: Mapping[str, float]) -> dict[Path, float
     scores = alike(history, weights)
     best = np.zeros(len(history.paths))
     np.maximum.at(best, history.touched, scores[history.touching])
-    found: dict[Path, float] = {}
-    for number in np.flatnonzero(best).tolist():
-        path = history.paths[number]
-        found[path] = max(found.get(path, 0.0), float(best[number]))
-    return found
+    numbers = np.flatnonzero(best)
+    found = zip(
+        (history.paths[n] for n in numbers.tolist()), best[numbers].tolist(), strict=True
+    )
+    return {path: value for path, value in found if path}
 
 
 _Wire = tuple[int, str | None, str, bytes, bytes, bytes, bytes, list[Path], bytes, bytes]

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
+from contextpack.factors import kind_factors
 from contextpack.history import credited
-from contextpack.kinds import KINDS, Kind
 from contextpack.model import Path
 from contextpack.postings import Hits, Postings, stem_of
 from contextpack.query import Mention, Question, question
+from contextpack.related import related
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 from contextpack.text import Lines
@@ -32,6 +33,8 @@ NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.3
 IMPORT_WEIGHT = 0.1
 HISTORY_WEIGHT = 0.6
+USED_WEIGHT = 0.2
+USING_WEIGHT = 0.2
 MENTION_WEIGHT = 2.0
 
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
@@ -40,44 +43,7 @@ ABSENT_SHARE = 0.25
 # Of what its file's name and neighbours say, for a chunk without a word of the query.
 WORDLESS_FACTOR = 0.5
 
-# What a file's score is multiplied with when the query does not ask for its kind.
-KIND_FACTORS: Mapping[Kind, float] = MappingProxyType(
-    {
-        Kind.TEST: 0.35,
-        Kind.DOCUMENT: 0.35,
-        Kind.EXAMPLE: 0.35,
-        Kind.TOOLING: 0.5,
-        Kind.VENDORED: 0.35,
-        Kind.DATA: 0.5,
-    }
-)
-# The terms by which a query asks for a kind.
-KIND_TERMS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
-    {
-        Kind.TEST: ("test", "spec", "fixtur", "testcas"),
-        Kind.DOCUMENT: ("doc", "docs", "documentation", "readm", "changelog", "document"),
-        Kind.EXAMPLE: ("exampl", "demo", "sampl", "tutorial"),
-        Kind.TOOLING: ("benchmark", "bench", "script", "workflow", "ci"),
-        Kind.VENDORED: ("vendor", "legac", "deprecat"),
-        Kind.DATA: (
-            "config",
-            "configuration",
-            "json",
-            "yaml",
-            "toml",
-            "html",
-            "css",
-            "styl",
-            "templat",
-        ),
-    }
-)
-
 SCORE_DIGITS = 6
-
-# A word that more than this share of the product's own files hold asks for no kind: in a test
-# runner all tasks speak of tests.
-MAX_COMMON_SHARE = 0.2
 
 # A word that may be written as one, and is somewhere, counts as one that the query writes so.
 JOINED_WEIGHT = 1.0
@@ -232,7 +198,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(_best_by_file(chunk_scores, postings))
     parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
-    factors = _kind_factors(snapshot, asked)
+    factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     # A chunk without a word of the query gets nothing for the words around it: only its file's
     # name, its neighbours and its past speak for it.
@@ -244,6 +210,10 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     )
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
+    used, using = related(postings, total)
+    lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
+    parts |= {name: _best_by_file(lift, postings) for name, lift in lifts.items()}
+    total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     total += parts["mention"][postings.chunk_slots] + _line_bonus(snapshot, asked)
     total = _with_headers(total, postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
@@ -408,26 +378,6 @@ def _line_bonus(snapshot: Snapshot, asked: Question) -> Floats:
     return bonus
 
 
-def _kind_factors(snapshot: Snapshot, asked: Question) -> Floats:
-    factors = [
-        1.0 if _is_asked_for(kind, snapshot, asked) else KIND_FACTORS.get(kind, 1.0)
-        for kind in KINDS
-    ]
-    return np.array(factors)[snapshot.kinds]
-
-
-def _is_asked_for(kind: Kind, snapshot: Snapshot, asked: Question) -> bool:
-    postings = snapshot.postings
-    is_source = (snapshot.kinds == KINDS.index(Kind.SOURCE)) & postings.is_alive
-    most = MAX_COMMON_SHARE * int(is_source.sum())
-    for term in KIND_TERMS.get(kind, ()):
-        if asked.asks_for(term):
-            files = np.unique(postings.chunk_slots[postings.in_chunks(term).documents])
-            if int(is_source[files].sum()) <= most:
-                return True
-    return False
-
-
 def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
     return tuple(
         word
@@ -472,7 +422,7 @@ def _fallback(snapshot: Snapshot) -> Ranking:
         "recency": 0.2 * _scaled(np.where(postings.is_alive, snapshot.modified - oldest, 0.0)),
         "depth": 0.2 / (1 + depths),
     }
-    factors = _kind_factors(snapshot, question(""))
+    factors = kind_factors(snapshot, question(""))
     base = sum(parts.values(), np.zeros(postings.n_slots)) * factors * postings.is_alive
     # Within a file the top comes first: it says what the file is.
     position = (
