@@ -15,6 +15,25 @@ _PATH = re.compile(
     r"(?:\"?,? (?:on )?line (\d+)|:line (\d+)|[:#(]L?(\d+))?"
 )
 
+# What a form for reports prints around what people say: comments, boxes to tick, empty answers,
+# and its headings.
+_FORM = re.compile(
+    r"^[ \t]*[-*][ \t]+\[[ xX]\].*$"
+    r"|^[ \t]*_No response_[ \t]*$"
+    r"|^[ \t]*(?:#{1,6}[ \t]*|\*\*)(?:describe the (?:bug|feature|solution.*|alternatives.*)"
+    r"|(?:steps )?to reproduce|reproduction(?: steps)?|(?:expected|actual|current) behaviou?r"
+    r"|(?:minimal )?reproducible example|what (?:happened|did you expect.*|is expected|did you do)"
+    r"|is your feature request related to a problem|environment|system info(?:rmation)?|versions?"
+    r"|additional (?:context|info(?:rmation)?)|screenshots|logs|validations?|checklist)"
+    r"[ \t]*[:?.]*(?:\*\*)?:?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# Frames of a stack trace: Python prints the innermost one last, JavaScript, Java and Rust (`at`)
+# and Go (`+0x1d`) print it first.
+_INNERMOST_LAST = re.compile(r'[ \t]*File "')
+_INNERMOST_FIRST = re.compile(r"[ \t]*at[ \t]|.*\.go:\d+ \+0x")
+
 # A word that only code is written like: `parseHTML`, `user_id`, `HTTP2`.
 _CODE_WORD = re.compile(r"[a-z][A-Z]|\w_\w|[A-Z]{2,}[a-z]")
 
@@ -43,6 +62,8 @@ class Mention:
 
     path: str
     line: int | None
+    is_frame: bool = False
+    """Whether it is from a stack trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +75,7 @@ class Question:
     words: Mapping[str, tuple[str, ...]]
     """The terms of each word of the query that is looked for, as it is written."""
     mentions: tuple[Mention, ...]
+    """Frames of stack traces come last, the innermost of them first."""
     joined: tuple[str, ...]
     """The terms of words that are written as one elsewhere, perhaps: `subquery` for `sub-query`."""
     said: frozenset[str]
@@ -66,6 +88,8 @@ class Question:
 
 def question(query: str) -> Question:
     """The query, analysed. Without a word that can be looked for, `weights` is empty."""
+    told = _FORM.sub(" ", _without_comments(query))
+    query = told if words(told) else query
     found = words(query)
     meant = [word for word in found if word.lower() not in STOP_WORDS]
     weights: dict[str, float] = {}
@@ -81,12 +105,11 @@ def question(query: str) -> Question:
                 weights[term] = weights.get(term, 0.0) + worth
     # A letter alone is a variable in everybody's code: it counts only where nothing else does.
     telling = {term: weight for term, weight in weights.items() if not _is_letter(term)}
-    mentions = tuple(dict.fromkeys(_mention(match) for match in _PATH.finditer(query)))
     joined, spaced = _joined(query)
     return Question(
         weights=MappingProxyType(telling or weights),
         words=MappingProxyType(by_word),
-        mentions=mentions,
+        mentions=tuple(dict.fromkeys(_mentions(query))),
         joined=tuple(term for term in joined if term not in weights),
         said=frozenset((*(term for word in found for term in terms(word)), *joined, *spaced)),
     )
@@ -104,10 +127,34 @@ def _joined(query: str) -> tuple[list[str], list[str]]:
     return list(by_sign), list(by_space)
 
 
-def _mention(match: re.Match[str]) -> Mention:
+def _without_comments(query: str) -> str:
+    kept, *rest = query.split("<!--")
+    # What is not closed is no comment.
+    return kept + "".join(
+        f" {after}" if close else f" {before}"
+        for before, close, after in (part.partition("-->") for part in rest)
+    )
+
+
+def _mentions(query: str) -> list[Mention]:
+    named: list[Mention] = []
+    innermost_last: list[Mention] = []
+    innermost_first: list[Mention] = []
+    for match in _PATH.finditer(query):
+        start = query.rfind("\n", 0, match.start()) + 1
+        if _INNERMOST_LAST.match(query, start):
+            innermost_last.append(_mention(match, is_frame=True))
+        elif _INNERMOST_FIRST.match(query, start):
+            innermost_first.append(_mention(match, is_frame=True))
+        else:
+            named.append(_mention(match, is_frame=False))
+    return [*named, *reversed(innermost_last), *innermost_first]
+
+
+def _mention(match: re.Match[str], *, is_frame: bool) -> Mention:
     path, *lines = match.groups()
     line = next((int(number) for number in lines if number), None)
-    return Mention(path.replace("\\", "/"), line)
+    return Mention(path.replace("\\", "/"), line, is_frame)
 
 
 def _is_letter(term: str) -> bool:

@@ -30,7 +30,7 @@ CHUNK_WEIGHT = 1.0
 FILE_WEIGHT = 0.5
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
-DIRECTORY_WEIGHT = 0.3
+DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.1
 HISTORY_WEIGHT = 0.6
 USED_WEIGHT = 0.2
@@ -40,10 +40,10 @@ MENTION_WEIGHT = 2.0
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
 ABSENT_SHARE = 0.25
 
-# Of what its file's name and neighbours say, for a chunk without a word of the query.
-WORDLESS_FACTOR = 0.5
-
 SCORE_DIGITS = 6
+
+# Of what the frame inside it is worth, for a frame of a stack trace.
+FRAME_DECAY = 0.9
 
 # A word that may be written as one, and is somewhere, counts as one that the query writes so.
 JOINED_WEIGHT = 1.0
@@ -183,6 +183,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     asked = _with_joined(question(query), postings)
     if not asked.weights:
         return _fallback(snapshot)
+    meant = _meant(snapshot, asked)
     hits = _hits(postings, asked)
     chunk_scores = bm25(hits, postings.chunk_lengths, postings.n_chunks)
     file_lengths = _by_slot(postings.chunk_lengths, postings)
@@ -192,7 +193,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
         "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
-        "mention": MENTION_WEIGHT * _mentions(snapshot, asked),
+        "mention": MENTION_WEIGHT * _mentions(snapshot, asked, meant),
         "history": HISTORY_WEIGHT * _credits(snapshot, asked),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
@@ -203,18 +204,17 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     # A chunk without a word of the query gets nothing for the words around it: only its file's
     # name, its neighbours and its past speak for it.
     named = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
-    about = np.where(
-        chunk_scores > 0,
-        (parts["body"] + parts["directory"] + named)[postings.chunk_slots],
-        WORDLESS_FACTOR * named[postings.chunk_slots],
+    worded = np.where(
+        chunk_scores > 0, (parts["body"] + parts["directory"])[postings.chunk_slots], 0.0
     )
+    about = worded + named[postings.chunk_slots]
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
     parts |= {name: _best_by_file(lift, postings) for name, lift in lifts.items()}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
-    total += parts["mention"][postings.chunk_slots] + _line_bonus(snapshot, asked)
+    total += parts["mention"][postings.chunk_slots] + _line_bonus(postings, meant)
     total = _with_headers(total, postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
     return _ranking(
@@ -324,12 +324,34 @@ def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
     return _scaled(lift)
 
 
-def _mentions(snapshot: Snapshot, asked: Question) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """The files that the query names by a path, and the line in them or None."""
+
+    slots: tuple[int, ...]
+    line: int | None
+    strength: float
+
+
+def _meant(snapshot: Snapshot, asked: Question) -> list[_Meant]:
+    """What the query names. Only frames of the workspace make the next one count less."""
+    found: list[_Meant] = []
+    frame = 1.0
+    for mention in asked.mentions:
+        if slots := _mentioned(snapshot, mention):
+            strength = frame if mention.is_frame else 1.0
+            found.append(_Meant(tuple(slots), mention.line, strength))
+            frame *= FRAME_DECAY if mention.is_frame else 1.0
+    return found
+
+
+def _mentions(snapshot: Snapshot, asked: Question, meant: list[_Meant]) -> Floats:
     """The files that the query names: by a path in it, or by being nothing but their name."""
     scores = np.zeros(snapshot.postings.n_slots)
     scores[_named(snapshot, frozenset(asked.weights))] = 1.0
-    for mention in asked.mentions:
-        scores[_mentioned(snapshot, mention)] = 1.0
+    for item in meant:
+        slots = list(item.slots)
+        scores[slots] = np.maximum(scores[slots], item.strength)
     return scores
 
 
@@ -363,18 +385,17 @@ def _is_mentioned(path: Path, mention: str) -> bool:
     )
 
 
-def _line_bonus(snapshot: Snapshot, asked: Question) -> Floats:
-    """1 for the chunks whose lines the query names."""
-    postings = snapshot.postings
+def _line_bonus(postings: Postings, meant: list[_Meant]) -> Floats:
+    """Up to 1 for the chunks whose lines the query names."""
     bonus = np.zeros(len(postings.chunk_slots))
-    for mention in asked.mentions:
-        if mention.line is None:
+    for item in meant:
+        if item.line is None:
             continue
-        for slot in _mentioned(snapshot, mention):
+        for slot in item.slots:
             for number in range(*postings.first_chunks[slot : slot + 2].tolist()):
                 lines, _ = postings.chunk(number)
-                if lines.start <= mention.line <= lines.end:
-                    bonus[number] = 1.0
+                if lines.start <= item.line <= lines.end:
+                    bonus[number] = max(bonus[number], item.strength)
     return bonus
 
 
