@@ -27,11 +27,11 @@ NAME_USES = 3.0
 
 # The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace.
 CHUNK_WEIGHT = 1.0
-FILE_WEIGHT = 0.5
+FILE_WEIGHT = 0.35
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.15
-IMPORT_WEIGHT = 0.1
+IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
 USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
@@ -51,6 +51,10 @@ JOINED_WEIGHT = 1.0
 # The start of a file, relative to its best chunk: what it imports says what the rest speaks of,
 # and changes begin there as often as not.
 HEADER_SHARE = 0.8
+
+# By how much each further chunk of a file is worth less than it would be alone: a change spans
+# several files more often than all of one.
+REPEAT_DISCOUNT = 0.01
 
 # Fewer terms do not name a file: `utils` says nothing.
 MIN_NAME_TERMS = 2
@@ -216,6 +220,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     total += parts["mention"][postings.chunk_slots] + _line_bonus(postings, meant)
     total = _with_headers(total, postings)
+    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
     return _ranking(
         snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
@@ -235,6 +240,16 @@ def _with_headers(scores: Floats, postings: Postings) -> Floats:
         scores[headers], HEADER_SHARE * _best_by_file(scores, postings)[filled]
     )
     return scores
+
+
+def _better_in_file(scores: Floats, postings: Postings) -> Floats:
+    """How many chunks of its file come before each chunk, by score and then position."""
+    order = np.argsort(-scores, kind="stable")
+    by_file = order[np.argsort(postings.chunk_slots[order], kind="stable")]
+    found = np.zeros(len(scores))
+    # A file's chunks are numbered one after the other.
+    found[by_file] = np.arange(len(scores)) - postings.first_chunks[postings.chunk_slots]
+    return found
 
 
 _Hits = list[Hit]
