@@ -25,7 +25,11 @@ from contextpack.text import Lines
 # A name that a chunk defines says what the chunk is about: it counts as this many uses.
 NAME_USES = 3.0
 
-# The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace.
+# The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace,
+# except for history, which is 1 for a message that says all of the query. On 176 commits of 11
+# repositories the share of changed lines in 8 000 tokens falls, without a part, by so many points:
+# history 2.0, used 1.1, using 0.8, named 0.8, stem 0.7, directory 0.3, body and imports 0.1
+# (all intervals of 95 % reach 2 to either side); without factors for kinds by 10.7 (7 to 15).
 CHUNK_WEIGHT = 1.0
 FILE_WEIGHT = 0.35
 STEM_WEIGHT = 0.6
@@ -49,7 +53,7 @@ FRAME_DECAY = 0.9
 JOINED_WEIGHT = 1.0
 
 # The start of a file, relative to its best chunk: what it imports says what the rest speaks of,
-# and changes begin there as often as not.
+# and changes begin there as often as not. Worth 1.3 points, measured likewise.
 HEADER_SHARE = 0.8
 
 # By how much each further chunk of a file is worth less than it would be alone: a change spans
