@@ -33,6 +33,10 @@ _DIRECTORIES = (
 _TEST_NAME = re.compile(
     r"^(?:test_.*|tests?|conftest|.*[._-](?:test|tests|spec|e2e|bench|test-d)|.*Tests?)$"
 )
+_DOCUMENT_NAME = re.compile(
+    r"^(?:AUTHORS|CHANGELOG|CHANGES|CONTRIBUTING|CONTRIBUTORS|COPYING|HISTORY|LICEN[CS]E"
+    r"|MAINTAINERS|NEWS|NOTICE|README|TODO)\b"
+)
 _DOCUMENT_SUFFIXES = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _DATA_SUFFIXES = (
     ".json", ".jsonc", ".json5", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".xml", ".svg", ".csv",
@@ -66,7 +70,7 @@ def kind_of(path: Path) -> Kind:
             return kind
     if _TEST_NAME.match(name.rpartition(".")[0] or name):
         return Kind.TEST
-    if name.lower().endswith(_DOCUMENT_SUFFIXES):
+    if name.lower().endswith(_DOCUMENT_SUFFIXES) or _DOCUMENT_NAME.match(name):
         return Kind.DOCUMENT
     if name.lower().endswith(_DATA_SUFFIXES):
         return Kind.DATA

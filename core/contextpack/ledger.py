@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contextpack.bm25 import Floats
 from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason, Skip
-from contextpack.rank import Floats, RankedFile, Ranking
+from contextpack.rank import RankedFile, Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
 from contextpack.snapshot import Source
@@ -182,8 +183,12 @@ _PART_REASONS = (
     ("mention", "the query names this file"),
     ("chunk", "a part of it is about the query's words"),
     ("body", "the query's words stand in it"),
+    ("history", "a past commit that says the like touched it"),
+    ("named", "the query says every word of its name"),
     ("stem", "the query's words are in its name"),
     ("directory", "the query's words are in its directory"),
+    ("used", "a relevant part of the code uses it"),
+    ("using", "it uses a relevant part of the code"),
     ("imports", "it imports, or is imported by, a relevant file"),
     ("classic", "the query's words stand in its path or text"),
     ("importers", "much is built on it"),

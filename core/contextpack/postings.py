@@ -136,6 +136,14 @@ class Postings:
             slot += segment.n_files
         raise IndexError(number)
 
+    def n_stem_terms(self) -> Slots:
+        """How many terms the name of each slot's file has."""
+        counts = [
+            np.bincount(segment.stems.documents, minlength=segment.n_files)
+            for segment in self.segments
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *counts])
+
     def has(self, term: str) -> bool:
         """Whether a term stands anywhere."""
         fields = (self.in_chunks, self.in_stems, self.in_directories)

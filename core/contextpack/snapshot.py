@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from contextpack.codec import Scope, decoded, decoded_head, decoded_scopes, decoded_terms
 from contextpack.graph import Graph, Said, graph, said, updated
+from contextpack.history import NO_HISTORY, History
 from contextpack.kinds import KINDS, kind_of
 from contextpack.model import Facts, Path, Skip
 from contextpack.postings import (
@@ -151,6 +152,8 @@ class Snapshot:
     """The importing end of each edge of the graph, as a slot."""
     imported: Slots
     """The imported end of each edge; parallel to `importing`."""
+    history: History = NO_HISTORY
+    """The commits that the files come from."""
 
     def facts(self, path: Path) -> Facts:
         """The facts of a file. They are decoded each time: ask for files that matter."""
@@ -250,6 +253,7 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
         slots=slots,
         importing=importing,
         imported=imported,
+        history=before.history,
     )
     return after, Work(len(indexed), replacement.n_merged, work.resolved)
 

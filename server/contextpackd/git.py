@@ -3,8 +3,8 @@
 Rules of this file:
 
 - A repository may come from anywhere, with its `.git/config`: it must not get a program run.
-  So only `version`, `rev-parse`, `ls-files`, `check-ignore`, `config`, `log` and `diff-index --cached` are
-  called. None of them runs
+  So only `version`, `rev-parse`, `merge-base`, `ls-files`, `check-ignore`, `config`, `log` and
+  `diff-index --cached` are called. None of them runs
   filters, textconv, external diffs, hooks, aliases or the network, and the file system monitor,
   which `ls-files` and `check-ignore` would start, is switched off on the command line, where no
   configuration file has a say.
@@ -17,10 +17,12 @@ Rules of this file:
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from contextpack.history import Commit, Touch
 from contextpack.text import display_path
 from contextpackd.errors import GitUnavailable
 
@@ -218,6 +220,103 @@ def _environment() -> dict[str, str]:
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
     }
+
+
+# A log that takes longer, or is larger, is read as far as it came: the newest commits come first.
+# Reading 5 000 commits takes half a second, and they are 2 MB.
+LOG_SECONDS = 5.0
+MAX_LOG_BYTES = 64 << 20
+
+_COMMIT_MARK = re.compile(rb"\x01[0-9a-f]{40,64}")
+
+
+def head(folder: Path) -> str | None:
+    """The digest of the commit that HEAD is at, or None before the first commit.
+
+    Raises `GitUnavailable`.
+    """
+    # 1 means that there is no such commit.
+    output = _output(folder, "rev-parse", "--quiet", "--verify", "HEAD^{commit}", codes=(0, 1))
+    return os.fsdecode(output.strip()) or None
+
+
+def is_ancestor(folder: Path, commit: str, later: str) -> bool:
+    """Whether one commit is among those that another one is built on. Raises `GitUnavailable`."""
+    # 1 means that they have none in common, 128 is for a commit that is not there any more.
+    base = _output(folder, "merge-base", commit, later, codes=(0, 1, 128))
+    return os.fsdecode(base.strip()) == commit
+
+
+def commits(folder: Path, until: str, after: str | None, n_most: int) -> tuple[Commit, ...]:
+    """The commits up to one that touched what is below a folder, the oldest first.
+
+    No more than the newest `n_most` of those after `after`, without merges. Contents are never
+    read: a move counts as one only if the file stayed the same. Raises `GitUnavailable`.
+    """
+    options = (
+        "--no-merges", "--name-status", "--find-renames=100%", "--relative", "-z", "--no-color",
+        "--no-show-signature", "--no-ext-diff", "--no-textconv", "--encoding=UTF-8",
+        f"-O{os.devnull}", f"--max-count={n_most}", "--format=%x01%H%x00%B",
+    )  # fmt: skip
+    span = until if after is None else f"{after}..{until}"
+    output, is_whole = _partial_output(folder, "log", *options, span, "--", ".")
+    # What comes last may lack some of its files.
+    found = _commits(output) if is_whole else _commits(output)[:-1]
+    return tuple(reversed(found))
+
+
+def _commits(output: bytes) -> list[Commit]:
+    found: list[Commit] = []
+    fields = iter(output.split(b"\0"))
+    field = next(fields, None)
+    while field is not None:
+        if not _COMMIT_MARK.fullmatch(field):
+            field = next(fields, None)
+            continue
+        message = next(fields, b"").decode("utf-8", "replace")
+        touched: list[Touch] = []
+        # A status is a letter; that of a move has a number and two paths.
+        while (field := next(fields, None)) is not None and not _COMMIT_MARK.fullmatch(field):
+            status = field.lstrip(b"\n")
+            if status.startswith(b"R"):
+                old = os.fsdecode(next(fields, b""))
+                touched.append(Touch(os.fsdecode(next(fields, b"")), old))
+            elif status:
+                touched.append(Touch(os.fsdecode(next(fields, b""))))
+        found.append(Commit(message, tuple(touched)))
+    return found
+
+
+def _partial_output(folder: Path, *arguments: str) -> tuple[bytes, bool]:
+    """What git writes within the limits of a log, and whether that is all of it.
+
+    Raises `GitUnavailable` where it writes nothing.
+    """
+    shown = display_path(str(folder))
+    try:
+        process = subprocess.Popen(
+            [*_HARDENED, "-C", folder, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        )
+    except OSError as error:
+        raise GitUnavailable(shown, error.strerror or "git does not start") from error
+    end = threading.Timer(LOG_SECONDS, process.kill)
+    end.start()
+    try:
+        assert process.stdout is not None
+        with process.stdout as stream:
+            output = stream.read(MAX_LOG_BYTES)
+            is_whole = not stream.read(1)
+    finally:
+        end.cancel()
+        process.kill()
+        code = process.wait()
+    if code and not output:
+        raise GitUnavailable(shown, f"git {arguments[0]} ended with {code}")
+    return output, is_whole and code == 0
 
 
 # History is read no further back than this many commits that touched the paths: the rest count

@@ -14,6 +14,7 @@ import msgspec
 
 from contextpack import archive
 from contextpack.codec import Damaged
+from contextpack.history import History
 from contextpack.model import Path as FilePath
 from contextpack.model import Reason, Skip
 from contextpack.resolve.tree import directories_of
@@ -211,6 +212,11 @@ class View:
             )
         }
 
+    def remember(self, history: History) -> None:
+        """See to it that the snapshot has this history."""
+        if self.snapshot.history is not history:
+            self.snapshot = replace(self.snapshot, history=history)
+
     def restore_graph(self) -> None:
         """See to it that the snapshot has its graph: a restored one goes without at first."""
         if self._saved_graph is not None:
@@ -298,10 +304,13 @@ class View:
 
     # What is kept between runs.
 
-    def saved(self) -> Mapping[str, bytes] | None:
-        """Everything that a new view starts from; None where little is different from before."""
+    def saved(self, *, is_due: bool = False) -> Mapping[str, bytes] | None:
+        """Everything that a new view starts from; None where little is different from before.
+
+        With `is_due` it is saved however little that is.
+        """
         least = max(UNSAVED_FILES, UNSAVED_SHARE * len(self.snapshot.sources))
-        if self._unread or (self._is_saved and self._n_unsaved < least):
+        if self._unread or (self._is_saved and self._n_unsaved < least and not is_due):
             return None
         self.restore_graph()
         # Names that are not UTF-8 cannot be written down; they are read again the next time.

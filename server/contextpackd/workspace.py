@@ -14,10 +14,12 @@ from pathlib import Path
 
 import contextpack
 from contextpack import model
+from contextpack.history import History
 from contextpack.snapshot import Snapshot
 from contextpackd import disk, heap, settings
 from contextpackd.disk import Discovery, Notice, Text
 from contextpackd.options import request_of
+from contextpackd.past import HISTORY, UNSAVED_COMMITS, Past
 from contextpackd.pool import Pool
 from contextpackd.reader import Buffer, Reader
 from contextpackd.store import Store
@@ -129,6 +131,7 @@ class Workspace:
             root, shared.pool, shared.pool_lock, shared.store, shared.recipe, self._texts
         )
         self._views: dict[Discovery, View] = {}
+        self._past: Past | None = None
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
@@ -167,6 +170,7 @@ class Workspace:
         effort = sum(efforts, Effort())
         if self._watches and effort.n_read >= TRIMMED_FILES:
             heap.trim()
+        view.remember(self._history())
         if with_graph:
             view.restore_graph()
         return Scan(
@@ -265,6 +269,11 @@ class Workspace:
         self._watch.follow(directories, files)
         return True
 
+    def _history(self) -> History:
+        if self._past is None:
+            self._past = Past(self.root, self._shared.store.saved_parts(self.root, [HISTORY]))
+        return self._past.history()
+
     def _view(self, discovery: Discovery) -> View:
         view = self._views.pop(discovery, None)
         if view is None:
@@ -284,9 +293,11 @@ class Workspace:
         """Keep what is known for the next process, where that is worth it."""
         for discovery, view in self._views.items():
             if discovery == self._usual:
-                parts = view.saved()
+                is_due = self._past is not None and self._past.n_unsaved >= UNSAVED_COMMITS
+                parts = view.saved(is_due=is_due)
                 if parts is not None:
-                    self._shared.store.save_root(self.root, parts)
+                    past = self._past.saved() if self._past else {}
+                    self._shared.store.save_root(self.root, {**parts, **past})
 
     def close(self) -> None:
         """Save, and stop watching."""

@@ -1,7 +1,7 @@
 """Cases: Markdown files whose sections are tests.
 
 A heading names a test. A line `` `path`: `` before a fence names a file of its workspace; a fence
-tagged `toml` holds the request's options; the last fence, tagged `outline`, `graph`, `rank` or
+tagged `toml` holds the request's options, and past commits, the oldest first; the last fence, tagged `outline`, `graph`, `rank` or
 `pack`, is the expected output, and `pytest --update-golden` rewrites it in place. A fence is
 longer than any run of backticks inside. Only this module and `memory` call the pipeline.
 """
@@ -9,14 +9,15 @@ longer than any run of backticks inside. Only this module and `memory` call the 
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from contextpack.graph import unresolved
 from contextpack.model import Import, ImportKind, Symbol
 from contextpack.rank import rank
 from contextpackd.options import request_of
-from harness.memory import facts_of, packed, snapshot_of
+from harness.memory import facts_of, history_of, packed, snapshot_of
 
 _FENCE = re.compile(r"^(`{3,})([\w-]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -45,7 +46,7 @@ class Case:
             case "graph":
                 return _graph(self.files)
             case "rank":
-                return _rank(self.files, str(self.options["query"]))
+                return _rank(self.files, self.options)
             case _:
                 return _pack(self.files, self.options)
 
@@ -121,8 +122,10 @@ def _graph(files: dict[str, str]) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def _rank(files: dict[str, str], query: str) -> str:
-    ranking = rank(snapshot_of(files), query)
+def _rank(files: dict[str, str], options: dict[str, Any]) -> str:
+    past = [(one["message"], one["touched"]) for one in options.get("commits", [])]
+    made = replace(snapshot_of(files), history=history_of(past))
+    ranking = rank(made, options["query"])
     rows = [f"{file.path}: {', '.join(file.parts)}" for file in ranking.files]
     rows += [f"unknown: {word}" for word in ranking.unknown_words]
     rows += ["fallback"] if ranking.is_fallback else []

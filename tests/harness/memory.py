@@ -1,11 +1,12 @@
 """Workspaces in memory: files as a mapping, through the whole pipeline without a disk."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from contextpack.bundle import Pack, finish
 from contextpack.codec import encoded, encoded_terms
 from contextpack.facts import facts
+from contextpack.history import NO_HISTORY, Commit, History, Touch, extended
 from contextpack.languages import language_of
 from contextpack.model import Facts, Skip, TermCounts
 from contextpack.plan import plan
@@ -52,6 +53,20 @@ def snapshot_of(
         configs={path: text for path, text in files.items() if is_config(path)},
         standard_library=STANDARD_LIBRARY,
     )
+
+
+def history_of(commits: Iterable[tuple[str, Sequence[str]]]) -> History:
+    """The history of these messages, the oldest first, with what they touched.
+
+    `old => new` is a move.
+    """
+    made = [Commit(message, tuple(map(_touch, touched))) for message, touched in commits]
+    return extended(NO_HISTORY, "0" * 40, made) if made else NO_HISTORY
+
+
+def _touch(shown: str) -> Touch:
+    old, arrow, new = shown.partition(" => ")
+    return Touch(new, old) if arrow else Touch(shown)
 
 
 def packed(

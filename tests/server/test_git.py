@@ -70,7 +70,15 @@ def test_nothing_in_a_repository_gets_a_program_run(
     ):  # fmt: skip
         run_git(root, "config", key, str(script))
     run_git(root, "config", "log.showSignature", "true")
-    for alias in ("ls-files", "check-ignore", "rev-parse", "config", "log", "diff-index"):
+    for alias in (
+        "ls-files",
+        "check-ignore",
+        "rev-parse",
+        "config",
+        "log",
+        "diff-index",
+        "merge-base",
+    ):
         run_git(root, "config", f"alias.{alias}", f"!{script}")
     run_git(root, "config", "core.hooksPath", str(tmp_path))
     run_git(root, "config", "include.path", "../included")
@@ -93,6 +101,11 @@ def test_nothing_in_a_repository_gets_a_program_run(
     assert "b.log" in [skip.path for skip in listing.skipped]
     write(root, {"src/a.py": "y\n"})  # Looks changed, which is when filters run.
     assert set(git.commit_times(root, ["src/a.py", ".gitignore"])) == {".gitignore"}
+    head = git.head(root)
+    assert head is not None
+    assert git.is_ancestor(root, head, head)
+    (made,) = git.commits(root, head, None, 10)
+    assert [touch.path for touch in made.touched] == [".gitignore", "src/a.py"]
     assert not ran.exists()
     assert index == (root / ".git/index").read_bytes()
 
@@ -210,3 +223,67 @@ def test_commit_times_leave_out_what_differs_from_its_commit(tmp_path: Path) -> 
     assert set(times) == {"same.py", "a [b]*.py", "sub/deep.py"}
     assert set(git.commit_times(tmp_path / "sub", ["deep.py"])) == {"deep.py"}
     assert git.commit_times(tmp_path, []) == {}
+
+
+def commit(root: Path, message: str, files: dict[str, str]) -> None:
+    write(root, files)
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-qm", message)
+
+
+def log(
+    folder: Path, after: str | None = None
+) -> list[tuple[str, list[tuple[str, str | None]]]]:
+    found = git.commits(folder, "HEAD", after, 100)
+    return [
+        (made.message.strip(), [(touch.path, touch.moved_from) for touch in made.touched])
+        for made in found
+    ]
+
+
+def test_the_log_has_what_each_commit_touched_the_oldest_first(root: Path) -> None:
+    commit(root, "first", {"a\nb.py": "1\n", "b.log": "2\n"})
+    (root / "src/a.py").rename(root / "src/moved.py")
+    commit(root, "\x01second\n\nM\n", {"\x01.py": "1\n"})
+    assert log(root) == [
+        (
+            "first",
+            [(".gitignore", None), ("a\nb.py", None), ("new.py", None), ("src/a.py", None)],
+        ),
+        ("\x01second\n\nM", [("\x01.py", None), ("src/moved.py", "src/a.py")]),
+    ]
+
+
+def test_the_log_of_a_folder_is_relative_and_leaves_out_the_rest(root: Path) -> None:
+    commit(root, "first", {})
+    commit(root, "elsewhere", {"new.py": "2\n"})
+    assert log(root / "src") == [("first", [("a.py", None)])]
+
+
+def test_the_log_after_a_commit_is_what_is_new(root: Path) -> None:
+    commit(root, "first", {})
+    first = git.head(root)
+    assert first is not None
+    commit(root, "second", {"new.py": "2\n"})
+    second = git.head(root)
+    assert second is not None
+    assert log(root, first) == [("second", [("new.py", None)])]
+    assert git.is_ancestor(root, first, second)
+    assert not git.is_ancestor(root, second, first)
+    assert not git.is_ancestor(root, "0" * 40, second)
+
+
+def test_a_repository_without_a_commit_has_no_head(root: Path, tmp_path: Path) -> None:
+    assert git.head(root) is None
+    with pytest.raises(GitUnavailable):
+        git.head(tmp_path)
+
+
+def test_a_log_that_is_too_large_is_read_as_far_as_it_came(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, "first", {})
+    commit(root, "second", {"new.py": "2\n"})
+    commit(root, "third", {"new.py": "3\n"})
+    monkeypatch.setattr(git, "MAX_LOG_BYTES", 120)
+    assert log(root) == [("third", [("new.py", None)])]

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from contextpack.history import Commit
 from contextpack.model import Skip
+from contextpack.rank import rank
 from contextpack.request import Request
+from contextpackd import git
 from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped, Superseded
 from contextpackd.queries import answer
 from contextpackd.reader import buffer_of
 from contextpackd.store import Store
 from contextpackd.workspace import Engine, Workspace, engine
-from harness.trees import write
+from harness.trees import isolate_git, run_git, write
 
 ALL = Discovery((), (), 1 << 20)
 OLD = 1_000_000_000
@@ -71,6 +74,25 @@ def test_a_young_file_is_read_again(shared: Engine, root: Path) -> None:
     os.utime(root / "m0.py", ns=(stat.st_atime_ns, stat.st_mtime_ns))  # and the same time.
     scan = workspace.scan(ALL)
     assert [s.name for s in scan.snapshot.facts("m0.py").symbols] == ["two"]
+
+
+def test_past_commits_are_part_of_the_snapshot_and_kept_between_runs(
+    shared: Engine, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    run_git(root, "init", "-q")
+    run_git(root, "add", "m2.py")
+    run_git(root, "commit", "-qm", "Escape quotes")
+    workspace = Workspace(root, shared)
+    ranked = rank(workspace.scan(ALL).snapshot, "escape quotes").files
+    assert [(file.path, list(file.parts)) for file in ranked] == [("m2.py", ["history"])]
+    workspace.close()
+
+    def commits(folder: Path, until: str, after: str | None, n_most: int) -> tuple[Commit, ...]:
+        pytest.fail(f"the log of {folder} is read again")
+
+    monkeypatch.setattr(git, "commits", commits)
+    assert rank(Workspace(root, shared).scan(ALL).snapshot, "escape quotes").files == ranked
 
 
 def test_a_moved_file_keeps_its_facts(shared: Engine, root: Path) -> None:

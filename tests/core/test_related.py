@@ -1,0 +1,52 @@
+"""Chunks that speak of each other, in an index of one segment or of several."""
+
+import numpy as np
+
+from contextpack.related import MAX_DEFINING, related
+from contextpack.snapshot import Change, Snapshot, applied
+from harness.memory import reading_of, snapshot_of
+
+FILES = {
+    "a.py": "def find_best(x): return make_tree(x)\n",
+    "b.py": "def make_tree(x): return x\n",
+    "c.py": "def main(): return find_best(1)\n",
+    "d.py": "def other(): return 0\n",
+}
+
+
+def lifted(snapshot: Snapshot) -> tuple[list[str], list[str]]:
+    """The files that are used by `a.py`, and that use it."""
+    postings = snapshot.postings
+    scores = np.zeros(len(postings.chunk_slots))
+    scores[postings.first_chunks[snapshot.slots["a.py"]]] = 1.0
+    used, using = related(postings, scores)
+    return (
+        [snapshot.paths[postings.chunk_slots[chunk]] for chunk in np.flatnonzero(used)],
+        [snapshot.paths[postings.chunk_slots[chunk]] for chunk in np.flatnonzero(using)],
+    )
+
+
+def test_definitions_and_uses_are_found_by_their_names() -> None:
+    assert lifted(snapshot_of(FILES)) == (["b.py"], ["c.py"])
+
+
+def test_they_are_found_across_segments() -> None:
+    before = snapshot_of(FILES)
+    edit = reading_of("b.py", "def make_tree(x): return x + 1\n")
+    after, work = applied(before, Change(read=(edit,)))
+    assert len(after.postings.segments) == 2 or work.merged
+    assert lifted(after) == (["b.py"], ["c.py"])
+
+
+def test_a_name_that_many_define_is_nobodys() -> None:
+    same = {f"same{i}.py": "def make_tree(x): return x\n" for i in range(MAX_DEFINING)}
+    assert lifted(snapshot_of(FILES | same)) == ([], ["c.py"])
+
+
+def test_without_scores_nothing_is_related() -> None:
+    postings = snapshot_of(FILES).postings
+    used, using = related(postings, np.zeros(len(postings.chunk_slots)))
+    assert not used.any()
+    assert not using.any()
+    empty = snapshot_of({}).postings
+    assert [len(lift) for lift in related(empty, np.zeros(0))] == [0, 0]
