@@ -19,7 +19,7 @@ MAX_USING = 60
 # Shorter names are variables.
 MIN_NAME_CHARS = 4
 
-_Pairs = NDArray[np.int64]
+_Numbers = NDArray[np.int64]
 
 
 def related(postings: Postings, scores: Floats) -> tuple[Floats, Floats]:
@@ -28,31 +28,34 @@ def related(postings: Postings, scores: Floats) -> tuple[Floats, Floats]:
     Each is the score of the best such neighbour, damped where that has many, and 1 at most.
     """
     best = _best(scores)
-    used: list[tuple[int, int]] = []
-    using: list[tuple[int, int]] = []
-    for term, chunks in _terms_of(postings, best).items():
-        hits = postings.in_chunks(term)
-        is_defining = hits.names > 0
-        defining, others = hits.documents[is_defining], hits.documents[~is_defining]
-        if 0 < len(defining) <= MAX_DEFINING and 0 < len(others) <= MAX_USING:
-            definers = set(defining.tolist())
-            for chunk in chunks:
-                neighbours, pairs = (others, using) if chunk in definers else (defining, used)
-                pairs += [(chunk, other) for other in neighbours.tolist()]
-    return _lift(used, scores), _lift(using, scores)
+    terms, chunks, defines = _uses(postings, _terms_of(postings, best))
+    n_defining, n_using = (
+        np.bincount(terms[role], minlength=int(terms.max(initial=0)) + 1)
+        for role in (defines, ~defines)
+    )
+    telling = (
+        (n_defining > 0) & (n_defining <= MAX_DEFINING) & (n_using > 0) & (n_using <= MAX_USING)
+    )
+    kept = telling[terms]
+    terms, chunks, defines = terms[kept], chunks[kept], defines[kept]
+    is_best = np.isin(chunks, best)
+    used = _pairs(terms, chunks, is_best & ~defines, defines)
+    using = _pairs(terms, chunks, is_best & defines, ~defines)
+    return _lift(*used, scores), _lift(*using, scores)
 
 
-def _best(scores: Floats) -> _Pairs:
+def _best(scores: Floats) -> _Numbers:
     n = min(N_BEST, len(scores))
     least = np.partition(scores, len(scores) - n)[len(scores) - n] if n else 0.0
     return np.flatnonzero((scores >= least) & (scores > 0))
 
 
-def _terms_of(postings: Postings, chunks: _Pairs) -> dict[str, list[int]]:
-    """The telling terms of these chunks, each with the chunks that hold it."""
+def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
+    """The terms of these chunks that are rare enough to tell something."""
     is_meant = np.zeros(len(postings.chunk_slots), np.bool_)
     is_meant[chunks] = True
-    found: dict[str, list[int]] = {}
+    is_dead = ~postings.is_alive[postings.chunk_slots]
+    found: dict[str, None] = {}
     first = 0
     for segment in postings.segments:
         n_chunks = len(segment.chunk_lengths)
@@ -60,25 +63,64 @@ def _terms_of(postings: Postings, chunks: _Pairs) -> dict[str, list[int]]:
         if meant.any():
             rows = segment.chunks
             at = np.flatnonzero(meant.take(rows.documents))
-            terms = np.searchsorted(rows.starts, at, side="right") - 1
-            is_rare = np.diff(rows.starts)[terms] <= MAX_DEFINING + MAX_USING
+            terms = np.unique(np.searchsorted(rows.starts, at, side="right") - 1)
+            # Rows of dead chunks do not count, and there may be as many of them in a row.
+            n_dead = int(np.count_nonzero(is_dead[first : first + n_chunks]))
+            is_rare = np.diff(rows.starts)[terms] <= MAX_DEFINING + MAX_USING + n_dead
             names = list(segment.vocabulary)
-            for term, document in zip(
-                terms[is_rare].tolist(), rows.documents[at[is_rare]].tolist(), strict=True
-            ):
-                if len(names[term]) >= MIN_NAME_CHARS:
-                    found.setdefault(names[term], []).append(document + first)
+            rare = (names[term] for term in terms[is_rare].tolist())
+            found.update(dict.fromkeys(name for name in rare if len(name) >= MIN_NAME_CHARS))
         first += n_chunks
-    return found
+    return list(found)
 
 
-def _lift(pairs: list[tuple[int, int]], scores: Floats) -> Floats:
+def _uses(
+    postings: Postings, wanted: list[str]
+) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:
+    """Where these terms stand: their numbers, the chunks, and whether those define them."""
+    terms = [np.zeros(0, np.int64)]
+    chunks = [np.zeros(0, np.int64)]
+    defines = [np.zeros(0, np.bool_)]
+    first = 0
+    for segment in postings.segments:
+        rows = segment.chunks
+        numbers = np.array([segment.vocabulary.get(term, -1) for term in wanted], np.int64)
+        known = np.flatnonzero(numbers >= 0)
+        starts = rows.starts[numbers[known]].astype(np.int64)
+        lengths = rows.starts[numbers[known] + 1] - starts
+        at = _ranges(starts, lengths)
+        found = rows.documents[at].astype(np.int64) + first
+        alive = postings.is_alive[postings.chunk_slots[found]]
+        terms.append(np.repeat(known, lengths)[alive])
+        chunks.append(found[alive])
+        defines.append((rows.names[at] > 0)[alive])
+        first += len(segment.chunk_lengths)
+    return np.concatenate(terms), np.concatenate(chunks), np.concatenate(defines)
+
+
+def _pairs(
+    terms: _Numbers, chunks: _Numbers, sources: NDArray[np.bool_], targets: NDArray[np.bool_]
+) -> tuple[_Numbers, _Numbers]:
+    """Each source with every target of the same term."""
+    order = np.flatnonzero(targets)[np.argsort(terms[targets], kind="stable")]
+    starts = np.searchsorted(terms[order], terms[sources], side="left")
+    lengths = np.searchsorted(terms[order], terms[sources], side="right") - starts
+    return np.repeat(chunks[sources], lengths), chunks[order][_ranges(starts, lengths)]
+
+
+def _ranges(starts: _Numbers, lengths: _Numbers) -> _Numbers:
+    """The numbers `start, start + 1, ...` of each range, one range after the other."""
+    offsets = np.cumsum(lengths) - lengths
+    return np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
+
+
+def _lift(sources: _Numbers, targets: _Numbers, scores: Floats) -> Floats:
     lift = np.zeros(len(scores))
-    if pairs:
-        edges = np.unique(np.array(pairs, np.int64), axis=0)
-        edges = edges[edges[:, 0] != edges[:, 1]]
-        n_neighbours = np.bincount(edges[:, 0], minlength=len(scores))
-        sources = edges[:, 0]
-        np.maximum.at(lift, edges[:, 1], scores[sources] / np.sqrt(n_neighbours[sources]))
+    if len(sources):
+        # One number a pair: sorting those is far quicker than sorting rows.
+        pairs = np.unique((sources * len(scores) + targets)[sources != targets])
+        sources, targets = pairs // len(scores), pairs % len(scores)
+        n_neighbours = np.bincount(sources, minlength=len(scores))
+        np.maximum.at(lift, targets, scores[sources] / np.sqrt(n_neighbours[sources]))
     top = float(lift.max(initial=0.0))
     return lift / top if top > 0 else lift
