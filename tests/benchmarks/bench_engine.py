@@ -36,7 +36,21 @@ from contextpackd.queries import answer, discovery_of
 from contextpackd.store import Store
 from contextpackd.workspace import Workspace, engine
 
-QUERIES = tuple(" ".join(Words(seed).take(6)) for seed in range(2, 14))
+# Of the vocabulary of the workspaces: frequent words and rare ones.
+QUERIES = (
+    "waphin tchtock secainche lokencklo grack morydexin",
+    "totose lophoreren derphgrase ryquepar queinlomo quechegragra",
+    "wauteca sequegraken setodex mouteryph cagragraren ininmodex",
+    "dexseken adgraqueche inpaorese ssionssionin loindexssion gramoryca",
+    "uteutestro sewadel stckdexad ckdelparwa dexrenca secheren",
+    "ckphwato ckpawatch ssionorero seindelche ryseute delseto",
+    "delcheder ckse utephdex dexadorewa parwapar seuteken",
+    "phseck dexstken utestseph admoph paradrenad grakenore",
+    "oreryckad oreadcase packder kensetch oreryckad oreryckad",
+    "waderphore papagrain phseparck dertodex renstderken kenphse",
+    "loderdexph inpassion semossion tchadckad setocassion rypauteche",
+    "sepa kencastlo stparrenute renrosetch renloto grarenlo",
+)
 DEFAULT_FILES = {
     "start": 50_000,
     "pack": 7_000,
