@@ -57,4 +57,7 @@ stage.equal(true, vim.bo.modified)
 
 -- Of the report, each line leads to its file, at the first line that is in.
 stage.press('report', 'src/lending/policy.py:', '<CR>')
-stage.equal({ 39, true }, { vim.fn.line('.'), vim.bo.modified })
+local policy = vim.iter(pack.answer.items):find(function(item)
+  return item.path == 'src/lending/policy.py'
+end)
+stage.equal({ policy.ranges[1][1], true }, { vim.fn.line('.'), vim.bo.modified })
