@@ -55,6 +55,10 @@ from contextpack.stable import (
 from contextpack.stamp import question_of
 from contextpack.text import Lines, lined
 
+# So many in a row that are larger than the room, and are not small enough joined either, end
+# these tries: each counts its whole file, and among many alike none would fit.
+MAX_JOIN_TRIES = 8
+
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
 
@@ -262,7 +266,7 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
     order, missed = choice.order, list[Candidate]()
-    at = n_single = 0
+    at = n_single = n_unjoined = 0
     while at < len(order) and len(missed) <= MAX_MISSES:
         batch = () if n_single else _batch(order, at, shelf, desk)
         added = None
@@ -276,8 +280,10 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             continue
         n_single = max(0, n_single or MIN_BATCH) - 1
         candidate, at = order[at], at + 1
-        if candidate.tokens <= desk.limit - shelf.tokens + JOINED_TOKENS:
+        over = candidate.tokens - (desk.limit - shelf.tokens)
+        if over <= 0 or (over <= JOINED_TOKENS and n_unjoined < MAX_JOIN_TRIES):
             added = with_lines(shelf, candidate.path, candidate.lines, desk)
+            n_unjoined = n_unjoined + (over > 0) if added is None else 0
         if added is None:
             missed.append(candidate)
         shelf = added or shelf
