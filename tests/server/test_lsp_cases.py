@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +13,11 @@ from contextpackd.lsp.buffers import Buffers
 from contextpackd.lsp.positions import Encoding
 from contextpackd.lsp.uris import file_of, key_of
 from harness.lsp_client import Client, Refused, command
-from harness.lsp_inside import Gate, Inside, inside
+from harness.lsp_inside import Gate, inside
 from harness.paths import FIXTURES
 from harness.trees import cases
 
 CASES = cases("g.jsonl")
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Inside]:
-    with inside() as found:
-        yield found
-
-
-@pytest.fixture
-def client(servers: Inside) -> Iterator[Client]:
-    found = servers.connect()
-    yield found
-    servers.hang_up(found)
-    assert [] == found.end()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,10 @@ import contextpackd
 from contextpackd.lsp.packs import MAX_PACKS
 from contextpackd.lsp.params import COMMANDS, GRAPH
 from harness.lsp_client import Client, Refused, command
-from harness.lsp_inside import Inside, inside
+from harness.lsp_inside import Inside
 from harness.paths import FIXTURES
 
 QUERY = "objections to a checkout"
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Inside]:
-    with inside() as found:
-        yield found
-
-
-@pytest.fixture
-def client(servers: Inside) -> Iterator[Client]:
-    found = servers.connect()
-    yield found
-    servers.hang_up(found)
-    assert [] == found.end()
 
 
 @pytest.fixture

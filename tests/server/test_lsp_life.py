@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import gc
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,24 +12,10 @@ from contextpackd.lsp.protocol import Protocol
 from contextpackd.lsp.server import ContextServer
 from contextpackd.lsp.session import Session
 from harness.lsp_client import Client, Refused, command
-from harness.lsp_inside import Inside, inside
+from harness.lsp_inside import Inside
 from harness.paths import FIXTURES
 
 SHOP = FIXTURES / "python-src"
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Inside]:
-    with inside() as found:
-        yield found
-
-
-@pytest.fixture
-def client(servers: Inside) -> Iterator[Client]:
-    found = servers.connect()
-    yield found
-    servers.hang_up(found)
-    assert [] == found.end()
 
 
 def test_a_session_by_the_book_ends_with_0(servers: Inside) -> None:

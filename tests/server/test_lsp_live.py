@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,6 @@ from harness.paths import FIXTURES
 
 QUERY = "objections to a checkout"
 CHANGED = "contextpack/packChanged"
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Inside]:
-    with inside() as found:
-        yield found
-
-
-@pytest.fixture
-def client(servers: Inside) -> Iterator[Client]:
-    found = servers.connect()
-    yield found
-    servers.hang_up(found)
-    assert [] == found.end()
 
 
 @pytest.fixture
