@@ -1,6 +1,7 @@
 """Live packs: made again after a change, told when their text is another one, else silent."""
 
 import shutil
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -41,15 +42,22 @@ def settled(servers: Inside, root: Path) -> None:
     servers.on_loop(servers.roots.ask(root, lambda _w, _p: None, lambda _d, _t: None))
 
 
+def written(file: Path, text: str) -> None:
+    """Replace a file at once: a pack under way must not see it empty, and tell of that too."""
+    with tempfile.NamedTemporaryFile("w", delete=False) as outside:
+        outside.write(text)
+    Path(outside.name).replace(file)
+
+
 def edit(file: Path, line: str = "# objections to a checkout are rules\n") -> None:
-    file.write_text(file.read_text() + line)
+    written(file, file.read_text() + line)
 
 
 def test_a_save_that_changes_the_bundle_is_told(client: Client, shop: Path) -> None:
     client.initialize(shop)
     pack = live_pack(client, text=True)
     policy = shop / "src/lending/policy.py"
-    policy.write_text(policy.read_text().replace("the copy is withdrawn", "gone"))
+    written(policy, policy.read_text().replace("the copy is withdrawn", "gone"))
     save(client, policy)
     told = client.notification(CHANGED)
     after = contextpackd.open(shop).pack(QUERY)
@@ -64,7 +72,7 @@ def test_files_that_come_and_go_are_named(client: Client, shop: Path) -> None:
     client.initialize(shop)
     live_pack(client)
     new = shop / "src/lending/objections.py"
-    new.write_text("def objections_to_a_checkout():\n    return 'checkout objections'\n")
+    written(new, "def objections_to_a_checkout():\n    return 'checkout objections'\n")
     changes = [{"uri": new.as_uri(), "type": 1}]
     client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
     told = client.notification(CHANGED)
@@ -147,7 +155,7 @@ def test_a_pack_that_cannot_follow_says_so_and_waits_for_the_next_change(
     assert "ContextPack: pack-1 does not follow changes: pin src/lending/fees.py" in said
     with pytest.raises(Exception, match="is no file below"):
         client.command("pack", {"packId": "pack-1"})
-    pinned.write_text(text + "# back\n")
+    written(pinned, text + "# back\n")
     save(client, pinned)
     assert ["src/lending/fees.py"] == client.notification(CHANGED)["changed"]
 
