@@ -23,7 +23,7 @@ LAYERS = [
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},
-    {"archive", "factors"},
+    {"archive", "factors", "ranking", "mentions"},
     {"rank"},
     {"select", "allocate"},
     {"render", "plan"},

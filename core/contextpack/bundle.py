@@ -26,7 +26,7 @@ from contextpack.codec import Scope
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
 from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
-from contextpack.rank import SCORE_DIGITS
+from contextpack.ranking import SCORE_DIGITS
 from contextpack.render import framed
 from contextpack.request import Order, Request
 from contextpack.select import u_shaped

@@ -8,7 +8,7 @@ import numpy as np
 
 from contextpack.bm25 import Floats
 from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason, Skip
-from contextpack.rank import RankedFile, Ranking
+from contextpack.ranking import RankedFile, Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
 from contextpack.snapshot import Source

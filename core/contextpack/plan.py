@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from contextpack.model import Detail, Path
-from contextpack.rank import RankedChunk, RankedFile, Ranking, classic_ranking, rank
+from contextpack.rank import rank
+from contextpack.ranking import RankedChunk, RankedFile, Ranking, classic_ranking
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines

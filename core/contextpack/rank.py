@@ -4,8 +4,8 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.factors import kind_factors
 from contextpack.history import credited
-from contextpack.model import Path
-from contextpack.postings import Hits, Postings, stem_of
-from contextpack.query import Mention, Question, question
+from contextpack.mentions import line_bonus, meant_by, mentions
+from contextpack.postings import Hits, Postings
+from contextpack.query import Question, question
+from contextpack.ranking import SCORE_DIGITS, Ranking, best_by_file, ranking_of
 from contextpack.related import related
 from contextpack.snapshot import Snapshot
-from contextpack.terms import terms, words
-from contextpack.text import Lines, first_sorted
 
 # A name that a chunk defines says what the chunk is about: it counts as this many uses.
 NAME_USES = 3.0
@@ -44,11 +43,6 @@ MENTION_WEIGHT = 2.0
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
 ABSENT_SHARE = 0.25
 
-SCORE_DIGITS = 6
-
-# Of what the frame inside it is worth, for a frame of a stack trace.
-FRAME_DECAY = 0.9
-
 # A word that may be written as one, and is somewhere, counts as one that the query writes so.
 JOINED_WEIGHT = 1.0
 
@@ -63,134 +57,8 @@ REPEAT_DISCOUNT = 0.01
 # Fewer terms do not name a file: `utils` says nothing.
 MIN_NAME_TERMS = 2
 
-# So many of the best chunks are put in order at first.
-FIRST_CHUNKS = 512
-
 # Shorter words that stand nowhere are not worth a line.
 MIN_NAMED_CHARS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class RankedFile:
-    """A file with its score: the best of its chunks'. `parts` name what it is made of."""
-
-    path: Path
-    score: float
-    parts: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class RankedChunk:
-    """A chunk of a file with its score."""
-
-    path: Path
-    lines: Lines
-    tokens: int
-    """Of its text by the index's counter."""
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """The scores of a snapshot's files and chunks. What has none above zero is not relevant."""
-
-    snapshot: Snapshot
-    chunk_scores: Floats
-    """By the number of the chunk in the postings."""
-    file_scores: Floats
-    """By slot: the best of the file's chunks."""
-    parts: Mapping[str, Floats]
-    """By slot: what the scores of files are made of, before factors."""
-    factors: Floats
-    """By slot: what those parts were multiplied with for the kind of the file."""
-    unknown_words: tuple[str, ...]
-    """Words of the query that stand nowhere in the workspace."""
-    is_fallback: bool
-    """Whether the query had no words, so that structure and recency decided."""
-
-    @property
-    def n_relevant(self) -> int:
-        """How many files have a score."""
-        return int(np.count_nonzero(self.file_scores > 0))
-
-    @property
-    def files(self) -> tuple[RankedFile, ...]:
-        """All files with a score, best first; ties by path."""
-        paths = self.snapshot.paths
-        slots = np.flatnonzero(self.file_scores > 0).tolist()
-        found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
-        return tuple(self._file(slot) for _, _, slot in sorted(found))
-
-    def best(self, n: int | None = None) -> list[Path]:
-        """The `n` best files with a score, best first, or all of them; ties by path."""
-        paths, scores = self.snapshot.paths, self.file_scores
-        slots = np.flatnonzero(scores > 0)
-        if n is None or n >= len(slots):
-            return self._sorted(slots)
-        if n <= 0:
-            return []
-        least = np.partition(scores[slots], len(slots) - n)[len(slots) - n]
-        above = self._sorted(slots[scores[slots] > least])
-        # Which of those that tie with the last one are among the best their paths say.
-        return above + first_sorted(
-            paths[slots[scores[slots] == least]].tolist(), n - len(above)
-        )
-
-    def _sorted(self, slots: NDArray[np.int64]) -> list[Path]:
-        paths, scores = self.snapshot.paths[slots].tolist(), self.file_scores[slots]
-        return [path for _, path in sorted(zip((-scores).tolist(), paths, strict=True))]
-
-    def score(self, path: Path) -> float:
-        """The score of a file; 0 where it has none."""
-        slot = self.snapshot.slots.get(path)
-        return 0.0 if slot is None else float(self.file_scores[slot])
-
-    def file(self, path: Path) -> RankedFile | None:
-        """One file, or None where it has no score."""
-        slot = self.snapshot.slots.get(path)
-        if slot is None or self.file_scores[slot] <= 0:
-            return None
-        return self._file(slot)
-
-    def chunks(self, least: float = 0.0) -> Iterator[RankedChunk]:
-        """The chunks with a score of at least `least`, best first; ties by path, then position.
-
-        Only those that somebody takes are put in order: the first ones cost little.
-        """
-        scores = self.chunk_scores
-        rest = np.flatnonzero((scores > 0) & (scores >= least))
-        size = FIRST_CHUNKS
-        while len(rest):
-            if size < len(rest):
-                # All that tie with the last one belong to the same block.
-                least = np.partition(scores[rest], len(rest) - size)[len(rest) - size]
-                block, rest = rest[scores[rest] >= least], rest[scores[rest] < least]
-            else:
-                block, rest = rest, rest[:0]
-            yield from self._ordered(block)
-            size *= 4
-
-    def _ordered(self, numbers: NDArray[np.int64]) -> Iterator[RankedChunk]:
-        postings, paths = self.snapshot.postings, self.snapshot.paths
-        slots = postings.chunk_slots[numbers].tolist()
-        found = zip(self.chunk_scores[numbers].tolist(), slots, numbers.tolist(), strict=True)
-        # A file's chunks are numbered in its order.
-        for score, path, number in sorted(
-            ((score, paths[slot], number) for score, slot, number in found),
-            key=lambda item: (-item[0], item[1], item[2]),
-        ):
-            yield RankedChunk(path, *postings.chunk(number), score)
-
-    def _file(self, slot: int) -> RankedFile:
-        shown = {
-            name: round(float(values[slot]), SCORE_DIGITS)
-            for name, values in self.parts.items()
-        }
-        named = {name: value for name, value in shown.items() if value}
-        if self.factors[slot] != 1.0:
-            named["factor"] = float(self.factors[slot])
-        score = float(self.file_scores[slot])
-        return RankedFile(self.snapshot.paths[slot], score, MappingProxyType(named))
 
 
 def rank(snapshot: Snapshot, query: str) -> Ranking:
@@ -199,7 +67,7 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     asked = _with_joined(question(query), postings)
     if not asked.weights:
         return _fallback(snapshot)
-    meant = _meant(snapshot, asked)
+    meant = meant_by(snapshot, asked)
     hits = _hits(postings, asked)
     chunk_scores = bm25(hits, postings.chunk_lengths, postings.n_chunks)
     file_lengths = _by_slot(postings.chunk_lengths, postings)
@@ -209,11 +77,11 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
         "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
-        "mention": MENTION_WEIGHT * _mentions(snapshot, asked, meant),
+        "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
         "history": HISTORY_WEIGHT * _credits(snapshot, asked),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
-    best_chunks = _scaled(_best_by_file(chunk_scores, postings))
+    best_chunks = _scaled(best_by_file(chunk_scores, postings))
     parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
@@ -228,13 +96,13 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     total = (own + about) * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
-    parts |= {name: _best_by_file(lift, postings) for name, lift in lifts.items()}
+    parts |= {name: best_by_file(lift, postings) for name, lift in lifts.items()}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
-    total += parts["mention"][postings.chunk_slots] + _line_bonus(postings, meant)
+    total += parts["mention"][postings.chunk_slots] + line_bonus(postings, meant)
     total = _with_headers(total, postings)
     total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
-    return _ranking(
+    return ranking_of(
         snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
     )
 
@@ -249,7 +117,7 @@ def _with_headers(scores: Floats, postings: Postings) -> Floats:
     filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
     headers = postings.first_chunks[filled]
     scores[headers] = np.maximum(
-        scores[headers], HEADER_SHARE * _best_by_file(scores, postings)[filled]
+        scores[headers], HEADER_SHARE * best_by_file(scores, postings)[filled]
     )
     return scores
 
@@ -316,15 +184,6 @@ def _by_slot(values: NDArray[np.int64], postings: Postings) -> NDArray[np.int64]
     return sums[postings.first_chunks[1:]] - sums[postings.first_chunks[:-1]]
 
 
-def _best_by_file(scores: Floats, postings: Postings) -> Floats:
-    """The best of a file's chunks; 0 where it has none."""
-    best = np.zeros(postings.n_slots)
-    filled = np.flatnonzero(np.diff(postings.first_chunks))
-    if len(filled):
-        best[filled] = np.maximum.reduceat(scores, postings.first_chunks[filled])
-    return best
-
-
 def _scaled(scores: Floats) -> Floats:
     top = float(scores.max(initial=0.0))
     return scores / top if top > 0 else scores
@@ -351,81 +210,6 @@ def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
     return _scaled(lift)
 
 
-@dataclass(frozen=True, slots=True)
-class _Meant:
-    """The files that the query names by a path, and the line in them or None."""
-
-    slots: tuple[int, ...]
-    line: int | None
-    strength: float
-
-
-def _meant(snapshot: Snapshot, asked: Question) -> list[_Meant]:
-    """What the query names. Only frames of the workspace make the next one count less."""
-    found: list[_Meant] = []
-    frame = 1.0
-    for mention in asked.mentions:
-        if slots := _mentioned(snapshot, mention):
-            strength = frame if mention.is_frame else 1.0
-            found.append(_Meant(tuple(slots), mention.line, strength))
-            frame *= FRAME_DECAY if mention.is_frame else 1.0
-    return found
-
-
-def _mentions(snapshot: Snapshot, asked: Question, meant: list[_Meant]) -> Floats:
-    """The files that the query names: by a path in it, or by being nothing but their name."""
-    scores = np.zeros(snapshot.postings.n_slots)
-    scores[_named(snapshot, frozenset(asked.weights))] = 1.0
-    for item in meant:
-        slots = list(item.slots)
-        scores[slots] = np.maximum(scores[slots], item.strength)
-    return scores
-
-
-def _named(snapshot: Snapshot, asked: frozenset[str]) -> list[int]:
-    """The slots of the files whose name is one word that has just these terms."""
-    rarest = min((snapshot.postings.in_stems(t).documents for t in asked), key=len)
-    return [slot for slot in rarest.tolist() if _is_name(snapshot.paths[slot], asked)]
-
-
-def _is_name(path: Path, asked: frozenset[str]) -> bool:
-    found = words(stem_of(path))
-    return len(found) == 1 and set(terms(found[0])) == asked
-
-
-def _mentioned(snapshot: Snapshot, mention: Mention) -> list[int]:
-    """The slots of the files that a path in the query may mean."""
-    name = mention.path.rpartition("/")[2]
-    return [
-        slot
-        for slot, path in enumerate(snapshot.paths.tolist())
-        if path.endswith(name)
-        and snapshot.postings.is_alive[slot]
-        and _is_mentioned(path, mention.path)
-    ]
-
-
-def _is_mentioned(path: Path, mention: str) -> bool:
-    """Whether one is the end of the other: a traceback names absolute paths."""
-    return f"/{path}".endswith(f"/{mention.lstrip('/')}") or (
-        "/" in path and f"/{mention}".endswith(f"/{path}")
-    )
-
-
-def _line_bonus(postings: Postings, meant: list[_Meant]) -> Floats:
-    """Up to 1 for the chunks whose lines the query names."""
-    bonus = np.zeros(len(postings.chunk_slots))
-    for item in meant:
-        if item.line is None:
-            continue
-        for slot in item.slots:
-            for number in range(*postings.first_chunks[slot : slot + 2].tolist()):
-                lines, _ = postings.chunk(number)
-                if lines.start <= item.line <= lines.end:
-                    bonus[number] = max(bonus[number], item.strength)
-    return bonus
-
-
 def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
     return tuple(
         word
@@ -433,28 +217,6 @@ def _unknown(postings: Postings, asked: Question) -> tuple[str, ...]:
         if len(word) >= MIN_NAMED_CHARS
         and not word.isdigit()
         and not any(postings.has(term) for term in found)
-    )
-
-
-def _ranking(
-    snapshot: Snapshot,
-    chunk_scores: Floats,
-    parts: Mapping[str, Floats],
-    factors: Floats,
-    unknown: tuple[str, ...],
-    *,
-    is_fallback: bool,
-) -> Ranking:
-    postings = snapshot.postings
-    scores = np.round(chunk_scores, SCORE_DIGITS)
-    return Ranking(
-        snapshot=snapshot,
-        chunk_scores=scores,
-        file_scores=_best_by_file(scores, postings),
-        parts=MappingProxyType({**parts}),
-        factors=factors,
-        unknown_words=unknown,
-        is_fallback=is_fallback,
     )
 
 
@@ -477,21 +239,4 @@ def _fallback(snapshot: Snapshot) -> Ranking:
         np.arange(len(postings.chunk_slots)) - postings.first_chunks[postings.chunk_slots]
     )
     scores = base[postings.chunk_slots] / (1 + 0.25 * position)
-    return _ranking(snapshot, scores, parts, factors, (), is_fallback=True)
-
-
-def classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
-    """The ranking that the classic scorer's scores of files are. Files without a line are out."""
-    by_slot = np.zeros(snapshot.postings.n_slots)
-    for path, score in scores.items():
-        if path in snapshot.sources and snapshot.sources[path].n_lines:
-            by_slot[snapshot.slots[path]] = score
-    return Ranking(
-        snapshot=snapshot,
-        chunk_scores=np.zeros(len(snapshot.postings.chunk_slots)),
-        file_scores=by_slot,
-        parts=MappingProxyType({"classic": by_slot}),
-        factors=np.ones(len(by_slot)),
-        unknown_words=(),
-        is_fallback=False,
-    )
+    return ranking_of(snapshot, scores, parts, factors, (), is_fallback=True)

@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from contextpack.model import Path, Piece, Style
 from contextpack.plan import Candidate
-from contextpack.rank import SCORE_DIGITS
+from contextpack.ranking import SCORE_DIGITS
 from contextpack.render import ranges, render_piece
 from contextpack.shelf import (
     JOINED_TOKENS,

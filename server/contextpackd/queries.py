@@ -11,7 +11,7 @@ from contextpack.bundle import Pack, finish
 from contextpack.classic import File, normalize_query, score_repo
 from contextpack.model import Reason, Skip
 from contextpack.plan import Plan, plan
-from contextpack.rank import Ranking
+from contextpack.ranking import Ranking
 from contextpack.request import Forced, Order, Request, Scorer
 from contextpack.stable import Standing
 from contextpack.text import display_path, has_bidi_controls

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
 from contextpack.model import LedgerEntry, Skip
-from contextpack.rank import RankedFile
+from contextpack.ranking import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
 from contextpack.stable import Change

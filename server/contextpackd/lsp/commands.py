@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from contextpack import model
-from contextpack.rank import RankedChunk
+from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
 from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem

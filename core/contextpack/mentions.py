@@ -1,0 +1,90 @@
+"""The files and lines that a query names outright: by a path, in a stack trace, as its only word."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contextpack.bm25 import Floats
+from contextpack.model import Path
+from contextpack.postings import Postings, stem_of
+from contextpack.query import Mention, Question
+from contextpack.snapshot import Snapshot
+from contextpack.terms import terms, words
+
+# Of what the frame inside it is worth, for a frame of a stack trace.
+FRAME_DECAY = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The files that the query names by a path, and the line in them or None."""
+
+    slots: tuple[int, ...]
+    line: int | None
+    strength: float
+
+
+def meant_by(snapshot: Snapshot, asked: Question) -> list[Meant]:
+    """What the query names. Only frames of the workspace make the next one count less."""
+    found: list[Meant] = []
+    frame = 1.0
+    for mention in asked.mentions:
+        if slots := _mentioned(snapshot, mention):
+            strength = frame if mention.is_frame else 1.0
+            found.append(Meant(tuple(slots), mention.line, strength))
+            frame *= FRAME_DECAY if mention.is_frame else 1.0
+    return found
+
+
+def mentions(snapshot: Snapshot, asked: Question, meant: list[Meant]) -> Floats:
+    """The files that the query names: by a path in it, or by being nothing but their name."""
+    scores = np.zeros(snapshot.postings.n_slots)
+    scores[_named(snapshot, frozenset(asked.weights))] = 1.0
+    for item in meant:
+        slots = list(item.slots)
+        scores[slots] = np.maximum(scores[slots], item.strength)
+    return scores
+
+
+def _named(snapshot: Snapshot, asked: frozenset[str]) -> list[int]:
+    """The slots of the files whose name is one word that has just these terms."""
+    rarest = min((snapshot.postings.in_stems(t).documents for t in asked), key=len)
+    return [slot for slot in rarest.tolist() if _is_name(snapshot.paths[slot], asked)]
+
+
+def _is_name(path: Path, asked: frozenset[str]) -> bool:
+    found = words(stem_of(path))
+    return len(found) == 1 and set(terms(found[0])) == asked
+
+
+def _mentioned(snapshot: Snapshot, mention: Mention) -> list[int]:
+    """The slots of the files that a path in the query may mean."""
+    name = mention.path.rpartition("/")[2]
+    return [
+        slot
+        for slot, path in enumerate(snapshot.paths.tolist())
+        if path.endswith(name)
+        and snapshot.postings.is_alive[slot]
+        and _is_mentioned(path, mention.path)
+    ]
+
+
+def _is_mentioned(path: Path, mention: str) -> bool:
+    """Whether one is the end of the other: a traceback names absolute paths."""
+    return f"/{path}".endswith(f"/{mention.lstrip('/')}") or (
+        "/" in path and f"/{mention}".endswith(f"/{path}")
+    )
+
+
+def line_bonus(postings: Postings, meant: list[Meant]) -> Floats:
+    """Up to 1 for the chunks whose lines the query names."""
+    bonus = np.zeros(len(postings.chunk_slots))
+    for item in meant:
+        if item.line is None:
+            continue
+        for slot in item.slots:
+            for number in range(*postings.first_chunks[slot : slot + 2].tolist()):
+                lines, _ = postings.chunk(number)
+                if lines.start <= item.line <= lines.end:
+                    bonus[number] = max(bonus[number], item.strength)
+    return bonus

@@ -1,0 +1,193 @@
+"""What a ranking is: the scores of a snapshot's files and chunks, each with its parts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextpack.bm25 import Floats
+from contextpack.model import Path
+from contextpack.postings import Postings
+from contextpack.snapshot import Snapshot
+from contextpack.text import Lines, first_sorted
+
+# Scores are rounded before they are compared, so that the last bit of a machine's arithmetic never
+# decides.
+SCORE_DIGITS = 6
+
+# So many of the best chunks are put in order at first.
+FIRST_CHUNKS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file with its score: the best of its chunks'. `parts` name what it is made of."""
+
+    path: Path
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedChunk:
+    """A chunk of a file with its score."""
+
+    path: Path
+    lines: Lines
+    tokens: int
+    """Of its text by the index's counter."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The scores of a snapshot's files and chunks. What has none above zero is not relevant."""
+
+    snapshot: Snapshot
+    chunk_scores: Floats
+    """By the number of the chunk in the postings."""
+    file_scores: Floats
+    """By slot: the best of the file's chunks."""
+    parts: Mapping[str, Floats]
+    """By slot: what the scores of files are made of, before factors."""
+    factors: Floats
+    """By slot: what those parts were multiplied with for the kind of the file."""
+    unknown_words: tuple[str, ...]
+    """Words of the query that stand nowhere in the workspace."""
+    is_fallback: bool
+    """Whether the query had no words, so that structure and recency decided."""
+
+    @property
+    def n_relevant(self) -> int:
+        """How many files have a score."""
+        return int(np.count_nonzero(self.file_scores > 0))
+
+    @property
+    def files(self) -> tuple[RankedFile, ...]:
+        """All files with a score, best first; ties by path."""
+        paths = self.snapshot.paths
+        slots = np.flatnonzero(self.file_scores > 0).tolist()
+        found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
+        return tuple(self._file(slot) for _, _, slot in sorted(found))
+
+    def best(self, n: int | None = None) -> list[Path]:
+        """The `n` best files with a score, best first, or all of them; ties by path."""
+        paths, scores = self.snapshot.paths, self.file_scores
+        slots = np.flatnonzero(scores > 0)
+        if n is None or n >= len(slots):
+            return self._sorted(slots)
+        if n <= 0:
+            return []
+        least = np.partition(scores[slots], len(slots) - n)[len(slots) - n]
+        above = self._sorted(slots[scores[slots] > least])
+        # Which of those that tie with the last one are among the best their paths say.
+        return above + first_sorted(
+            paths[slots[scores[slots] == least]].tolist(), n - len(above)
+        )
+
+    def _sorted(self, slots: NDArray[np.int64]) -> list[Path]:
+        paths, scores = self.snapshot.paths[slots].tolist(), self.file_scores[slots]
+        return [path for _, path in sorted(zip((-scores).tolist(), paths, strict=True))]
+
+    def score(self, path: Path) -> float:
+        """The score of a file; 0 where it has none."""
+        slot = self.snapshot.slots.get(path)
+        return 0.0 if slot is None else float(self.file_scores[slot])
+
+    def file(self, path: Path) -> RankedFile | None:
+        """One file, or None where it has no score."""
+        slot = self.snapshot.slots.get(path)
+        if slot is None or self.file_scores[slot] <= 0:
+            return None
+        return self._file(slot)
+
+    def chunks(self, least: float = 0.0) -> Iterator[RankedChunk]:
+        """The chunks with a score of at least `least`, best first; ties by path, then position.
+
+        Only those that somebody takes are put in order: the first ones cost little.
+        """
+        scores = self.chunk_scores
+        rest = np.flatnonzero((scores > 0) & (scores >= least))
+        size = FIRST_CHUNKS
+        while len(rest):
+            if size < len(rest):
+                # All that tie with the last one belong to the same block.
+                least = np.partition(scores[rest], len(rest) - size)[len(rest) - size]
+                block, rest = rest[scores[rest] >= least], rest[scores[rest] < least]
+            else:
+                block, rest = rest, rest[:0]
+            yield from self._ordered(block)
+            size *= 4
+
+    def _ordered(self, numbers: NDArray[np.int64]) -> Iterator[RankedChunk]:
+        postings, paths = self.snapshot.postings, self.snapshot.paths
+        slots = postings.chunk_slots[numbers].tolist()
+        found = zip(self.chunk_scores[numbers].tolist(), slots, numbers.tolist(), strict=True)
+        # A file's chunks are numbered in its order.
+        for score, path, number in sorted(
+            ((score, paths[slot], number) for score, slot, number in found),
+            key=lambda item: (-item[0], item[1], item[2]),
+        ):
+            yield RankedChunk(path, *postings.chunk(number), score)
+
+    def _file(self, slot: int) -> RankedFile:
+        shown = {
+            name: round(float(values[slot]), SCORE_DIGITS)
+            for name, values in self.parts.items()
+        }
+        named = {name: value for name, value in shown.items() if value}
+        if self.factors[slot] != 1.0:
+            named["factor"] = float(self.factors[slot])
+        score = float(self.file_scores[slot])
+        return RankedFile(self.snapshot.paths[slot], score, MappingProxyType(named))
+
+
+def ranking_of(
+    snapshot: Snapshot,
+    chunk_scores: Floats,
+    parts: Mapping[str, Floats],
+    factors: Floats,
+    unknown: tuple[str, ...],
+    *,
+    is_fallback: bool,
+) -> Ranking:
+    """The ranking that scores of chunks and their parts by slot are; they are rounded here."""
+    postings = snapshot.postings
+    scores = np.round(chunk_scores, SCORE_DIGITS)
+    return Ranking(
+        snapshot=snapshot,
+        chunk_scores=scores,
+        file_scores=best_by_file(scores, postings),
+        parts=MappingProxyType({**parts}),
+        factors=factors,
+        unknown_words=unknown,
+        is_fallback=is_fallback,
+    )
+
+
+def classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
+    """The ranking that the classic scorer's scores of files are. Files without a line are out."""
+    by_slot = np.zeros(snapshot.postings.n_slots)
+    for path, score in scores.items():
+        if path in snapshot.sources and snapshot.sources[path].n_lines:
+            by_slot[snapshot.slots[path]] = score
+    return Ranking(
+        snapshot=snapshot,
+        chunk_scores=np.zeros(len(snapshot.postings.chunk_slots)),
+        file_scores=by_slot,
+        parts=MappingProxyType({"classic": by_slot}),
+        factors=np.ones(len(by_slot)),
+        unknown_words=(),
+        is_fallback=False,
+    )
+
+
+def best_by_file(scores: Floats, postings: Postings) -> Floats:
+    """The best of a file's chunks; 0 where it has none."""
+    best = np.zeros(postings.n_slots)
+    filled = np.flatnonzero(np.diff(postings.first_chunks))
+    if len(filled):
+        best[filled] = np.maximum.reduceat(scores, postings.first_chunks[filled])
+    return best
