@@ -16,7 +16,7 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 
 # Lower rows may not import higher ones; modules on one row may not import each other.
 LAYERS = [
-    {"text", "errors"},
+    {"text", "errors", "mappings"},
     {"model", "terms", "tokens", "secrets", "grams"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content", "bm25"},
     {"facts", "resolve", "stamp"},

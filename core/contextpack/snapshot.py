@@ -16,6 +16,7 @@ from contextpack.codec import Scope, decoded, decoded_head, decoded_scopes, deco
 from contextpack.graph import Graph, Said, graph, said, updated
 from contextpack.history import NO_HISTORY, History
 from contextpack.kinds import KINDS, kind_of
+from contextpack.mappings import copied
 from contextpack.model import Facts, Path, Skip
 from contextpack.postings import (
     NO_POSTINGS,
@@ -204,7 +205,7 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     ):
         return before, NO_WORK
     indexed = [r for r in change.read if not _is_known(before, r.source)]
-    sources = {**before.sources}
+    sources = copied(before.sources)
     for path in change.gone:
         sources.pop(path, None)
     sources.update((r.source.path, r.source) for r in change.read)
@@ -290,7 +291,7 @@ def _slots(
     before: Snapshot, gone: Iterable[Path], replacement: Replaced, paths: Columns
 ) -> Mapping[Path, int]:
     """Where each file is now: those in front of the first slot that moved are where they were."""
-    slots = {**before.slots}
+    slots = copied(before.slots)
     for path in gone:
         slots.pop(path, None)
     origins, n_old = replacement.origins, before.postings.n_slots

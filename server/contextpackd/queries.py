@@ -87,6 +87,7 @@ def answer(
     """
     profile = profile_of(request.model)
     count = counter(profile)
+    count.prepare()
     limit = usable_budget(request.spendable_tokens, profile)
     standing = previous.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
