@@ -139,6 +139,7 @@ def _segment_of(wire: _SegmentWire) -> Segment:
     numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
     return Segment(
         vocabulary=MappingProxyType(numbers),
+        terms=tuple(terms),
         chunks=_rows_of(chunks),
         directories=_rows_of(directories),
         stems=_rows_of(stems),

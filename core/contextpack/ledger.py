@@ -182,7 +182,6 @@ def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
 _PART_REASONS = (
     ("mention", "the query names this file"),
     ("chunk", "a part of it is about the query's words"),
-    ("body", "the query's words stand in it"),
     ("history", "a past commit that says the like touched it"),
     ("named", "the query says every word of its name"),
     ("stem", "the query's words are in its name"),

@@ -1,5 +1,6 @@
 """The files and lines that a query names outright: by a path, in a stack trace, as its only word."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from contextpack.bm25 import Floats
 from contextpack.model import Path
 from contextpack.postings import Postings, stem_of
-from contextpack.query import Mention, Question
+from contextpack.query import Question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 
@@ -28,8 +29,11 @@ def meant_by(snapshot: Snapshot, asked: Question) -> list[Meant]:
     """What the query names. Only frames of the workspace make the next one count less."""
     found: list[Meant] = []
     frame = 1.0
+    by_name = _by_name(snapshot, {_name_of(mention.path) for mention in asked.mentions})
     for mention in asked.mentions:
-        if slots := _mentioned(snapshot, mention):
+        same_name = by_name.get(_name_of(mention.path), ())
+        slots = [s for s in same_name if _is_mentioned(snapshot.paths[s], mention.path)]
+        if slots:
             strength = frame if mention.is_frame else 1.0
             found.append(Meant(tuple(slots), mention.line, strength))
             frame *= FRAME_DECAY if mention.is_frame else 1.0
@@ -57,16 +61,21 @@ def _is_name(path: Path, asked: frozenset[str]) -> bool:
     return len(found) == 1 and set(terms(found[0])) == asked
 
 
-def _mentioned(snapshot: Snapshot, mention: Mention) -> list[int]:
-    """The slots of the files that a path in the query may mean."""
-    name = mention.path.rpartition("/")[2]
-    return [
-        slot
-        for slot, path in enumerate(snapshot.paths.tolist())
-        if path.endswith(name)
-        and snapshot.postings.is_alive[slot]
-        and _is_mentioned(path, mention.path)
-    ]
+def _by_name(snapshot: Snapshot, names: Collection[str]) -> dict[str, list[int]]:
+    """The slots of the files that have one of these names, in one look at all paths."""
+    found: dict[str, list[int]] = {}
+    if not names:
+        return found
+    alive = snapshot.postings.is_alive.tolist()
+    for slot, path in enumerate(snapshot.paths.tolist()):
+        name = _name_of(path)
+        if name in names and alive[slot]:
+            found.setdefault(name, []).append(slot)
+    return found
+
+
+def _name_of(path: Path) -> str:
+    return path[path.rfind("/") + 1 :]
 
 
 def _is_mentioned(path: Path, mention: str) -> bool:

@@ -59,6 +59,8 @@ class Segment:
     """The postings of some files. Documents are numbered within the segment."""
 
     vocabulary: Mapping[str, int]
+    terms: tuple[str, ...]
+    """The terms of the vocabulary by their numbers."""
     chunks: Rows
     """Documents are chunks."""
     directories: Rows
@@ -286,6 +288,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     n_terms = len(vocabulary)
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
+        terms=tuple(vocabulary),
         chunks=_rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms),
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
@@ -328,6 +331,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     ends = np.cumsum(np.concatenate(n_chunks), dtype=np.int32)
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
+        terms=tuple(vocabulary),
         chunks=_rows_of(chunk_runs, n_terms),
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),

@@ -34,12 +34,6 @@ _FORM = re.compile(
 _INNERMOST_LAST = re.compile(r'[ \t]*File "')
 _INNERMOST_FIRST = re.compile(r"[ \t]*at[ \t]|.*\.go:\d+ \+0x")
 
-# A word that only code is written like: `parseHTML`, `user_id`, `HTTP2`.
-_CODE_WORD = re.compile(r"[a-z][A-Z]|\w_\w|[A-Z]{2,}[a-z]")
-
-# Code in a query is copied, prose is chosen: an identifier says twice as much.
-CODE_WEIGHT = 2.0
-
 # What is to be done says little of where: half of all tasks fix or add something, and code that
 # has the word is about something else. Stems, as `terms` gives them. Worth 0.6 points of the lines
 # that are found, measured as the weights in `rank`; joined words are worth as much.
@@ -48,6 +42,15 @@ TASK_TERMS = frozenset((
     "improv", "issu", "new", "option", "prevent", "remov", "support", "updat",
 ))  # fmt: skip
 TASK_WEIGHT = 0.25
+
+# Of a longer query the beginning and the end are read, half and half: who pastes a log says what
+# it is about above or below. GitHub's longest issue is three times this.
+MAX_QUERY_CHARS = 20_000
+_LAST_WORD = re.compile(r"\s\S*\Z")
+_FIRST_WORD = re.compile(r"\A\S*\s")
+
+# So many files that a query names are looked for.
+MAX_MENTIONS = 100
 
 # Neighbours that one name may be made of: `T-SQL` of `tsql`, `no-multi-assign`, `os.path`.
 _NEIGHBOURS = re.compile(r"(\w+)(?:[-./ ]|::)(?=(\w+))")
@@ -89,6 +92,7 @@ class Question:
 
 def question(query: str) -> Question:
     """The query, analysed. Without a word that can be looked for, `weights` is empty."""
+    query = _shortened(query)
     told = _FORM.sub(" ", _without_comments(query))
     query = told if words(told) else query
     found = words(query)
@@ -97,12 +101,11 @@ def question(query: str) -> Question:
     repeats: dict[str, int] = {}
     by_word: dict[str, tuple[str, ...]] = {}
     for word in meant:
-        is_code = _CODE_WORD.search(word) is not None and len(parts(word)) > 1
         by_word[word] = terms(word)
         for term in by_word[word]:
             repeats[term] = repeats.get(term, 0) + 1
             if repeats[term] <= MAX_REPEATS:
-                worth = CODE_WEIGHT if is_code else TASK_WEIGHT if term in TASK_TERMS else 1.0
+                worth = TASK_WEIGHT if term in TASK_TERMS else 1.0
                 weights[term] = weights.get(term, 0.0) + worth
     # A letter alone is a variable in everybody's code: it counts only where nothing else does.
     telling = {term: weight for term, weight in weights.items() if not _is_letter(term)}
@@ -110,10 +113,18 @@ def question(query: str) -> Question:
     return Question(
         weights=MappingProxyType(telling or weights),
         words=MappingProxyType(by_word),
-        mentions=tuple(dict.fromkeys(_mentions(query))),
+        mentions=tuple(dict.fromkeys(_mentions(query)))[:MAX_MENTIONS],
         joined=tuple(term for term in joined if term not in weights),
         said=frozenset((*(term for word in found for term in terms(word)), *joined, *spaced)),
     )
+
+
+def _shortened(query: str) -> str:
+    if len(query) <= MAX_QUERY_CHARS:
+        return query
+    half = MAX_QUERY_CHARS // 2
+    # A word that is cut through was not said.
+    return f"{_LAST_WORD.sub('', query[:half])}\n{_FIRST_WORD.sub('', query[-half:])}"
 
 
 def _joined(query: str) -> tuple[list[str], list[str]]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.factors import kind_factors
@@ -27,10 +26,9 @@ NAME_USES = 3.0
 # The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace,
 # except for history, which is 1 for a message that says all of the query. On 176 commits of 11
 # repositories the share of changed lines in 8 000 tokens falls, without a part, by so many points:
-# history 2.0, used 1.1, using 0.8, named 0.8, stem 0.7, directory 0.3, body and imports 0.1
+# history 2.0, imports 1.4, used 1.1, using 0.8, named 0.8, stem 0.7, directory 0.3
 # (all intervals of 95 % reach 2 to either side); without factors for kinds by 10.7 (7 to 15).
 CHUNK_WEIGHT = 1.0
-FILE_WEIGHT = 0.35
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.15
@@ -54,6 +52,10 @@ HEADER_SHARE = 0.8
 # several files more often than all of one.
 REPEAT_DISCOUNT = 0.01
 
+# So many terms of a query are looked for, the most telling of them: those that are worth most by
+# their weight and their rarity. Longer tasks than 150 words are rare, logs are not.
+MAX_TERMS = 128
+
 # Fewer terms do not name a file: `utils` says nothing.
 MIN_NAME_TERMS = 2
 
@@ -64,16 +66,12 @@ MIN_NAMED_CHARS = 3
 def rank(snapshot: Snapshot, query: str) -> Ranking:
     """The files and chunks of a snapshot for a query, by the `fused` scorer."""
     postings = snapshot.postings
-    asked = _with_joined(question(query), postings)
+    asked = _most_telling(_with_joined(question(query), postings), postings)
     if not asked.weights:
         return _fallback(snapshot)
     meant = meant_by(snapshot, asked)
-    hits = _hits(postings, asked)
-    chunk_scores = bm25(hits, postings.chunk_lengths, postings.n_chunks)
-    file_lengths = _by_slot(postings.chunk_lengths, postings)
-    file_scores = bm25(_in_files(postings, hits), file_lengths, postings.n_files)
+    chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
     parts = {
-        "body": FILE_WEIGHT * _scaled(file_scores),
         "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
@@ -85,12 +83,10 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
-    # A chunk without a word of the query gets nothing for the words around it: only its file's
-    # name, its neighbours and its past speak for it.
+    # A chunk without a word of the query gets nothing for its directory: only its file's name,
+    # its neighbours and its past speak for it.
     named = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
-    worded = np.where(
-        chunk_scores > 0, (parts["body"] + parts["directory"])[postings.chunk_slots], 0.0
-    )
+    worded = np.where(chunk_scores > 0, parts["directory"][postings.chunk_slots], 0.0)
     about = worded + named[postings.chunk_slots]
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
@@ -112,6 +108,19 @@ def _with_joined(asked: Question, postings: Postings) -> Question:
     return replace(asked, weights=MappingProxyType({**asked.weights, **joined}))
 
 
+def _most_telling(asked: Question, postings: Postings) -> Question:
+    if len(asked.weights) <= MAX_TERMS:
+        return asked
+    worth = {
+        term: round(weight * rarity(n, postings.n_chunks), SCORE_DIGITS) if n else 0.0
+        for term, weight in asked.weights.items()
+        for n in (len(postings.in_chunks(term).documents),)
+    }
+    best = frozenset(sorted(worth, key=lambda term: -worth[term])[:MAX_TERMS])
+    kept = {term: weight for term, weight in asked.weights.items() if term in best}
+    return replace(asked, weights=MappingProxyType(kept))
+
+
 def _with_headers(scores: Floats, postings: Postings) -> Floats:
     """The start of each file gets a share of what its best chunk has."""
     filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
@@ -124,11 +133,14 @@ def _with_headers(scores: Floats, postings: Postings) -> Floats:
 
 def _better_in_file(scores: Floats, postings: Postings) -> Floats:
     """How many chunks of its file come before each chunk, by score and then position."""
-    order = np.argsort(-scores, kind="stable")
+    order = np.flatnonzero(scores)
+    order = order[np.argsort(-scores[order], kind="stable")]
     by_file = order[np.argsort(postings.chunk_slots[order], kind="stable")]
+    slots = postings.chunk_slots[by_file]
+    # Files follow one another: a chunk's place is its distance from the first one of its file.
+    firsts = np.searchsorted(slots, slots, side="left")
     found = np.zeros(len(scores))
-    # A file's chunks are numbered one after the other.
-    found[by_file] = np.arange(len(scores)) - postings.first_chunks[postings.chunk_slots]
+    found[by_file] = np.arange(len(by_file)) - firsts
     return found
 
 
@@ -144,16 +156,6 @@ def _hits(postings: Postings, asked: Question) -> _Hits:
             counts = found.uses + NAME_USES * found.names
             hits.append((weight, found.documents, counts))
     return hits
-
-
-def _in_files(postings: Postings, hits: _Hits) -> _Hits:
-    """The same by file: its chunks stand together, so that each file is one run of them."""
-    result: _Hits = []
-    for weight, chunks, counts in hits:
-        slots = postings.chunk_slots[chunks]
-        starts = np.flatnonzero(np.concatenate([[True], slots[1:] != slots[:-1]]))
-        result.append((weight, slots[starts], np.add.reduceat(counts, starts)))
-    return result
 
 
 def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) -> Floats:
@@ -176,12 +178,6 @@ def _full_names(postings: Postings, asked: Question) -> Floats:
     for term in asked.said:
         n_said[postings.in_stems(term).documents] += 1
     return ((n_terms >= MIN_NAME_TERMS) & (n_said >= n_terms)).astype(np.float64)
-
-
-def _by_slot(values: NDArray[np.int64], postings: Postings) -> NDArray[np.int64]:
-    """The sum of a file's chunks."""
-    sums: NDArray[np.int64] = np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
-    return sums[postings.first_chunks[1:]] - sums[postings.first_chunks[:-1]]
 
 
 def _scaled(scores: Floats) -> Floats:

@@ -185,9 +185,8 @@ def classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking
 
 
 def best_by_file(scores: Floats, postings: Postings) -> Floats:
-    """The best of a file's chunks; 0 where it has none."""
+    """The best of a file's chunks; 0 where none has more."""
     best = np.zeros(postings.n_slots)
-    filled = np.flatnonzero(np.diff(postings.first_chunks))
-    if len(filled):
-        best[filled] = np.maximum.reduceat(scores, postings.first_chunks[filled])
+    found = np.flatnonzero(scores)
+    np.maximum.at(best, postings.chunk_slots[found], scores[found])
     return best

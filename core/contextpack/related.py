@@ -66,9 +66,9 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
             terms = np.unique(np.searchsorted(rows.starts, at, side="right") - 1)
             # Rows of dead chunks do not count, and there may be as many of them in a row.
             n_dead = int(np.count_nonzero(is_dead[first : first + n_chunks]))
-            is_rare = np.diff(rows.starts)[terms] <= MAX_DEFINING + MAX_USING + n_dead
-            names = list(segment.vocabulary)
-            rare = (names[term] for term in terms[is_rare].tolist())
+            lengths = rows.starts[terms + 1] - rows.starts[terms]
+            is_rare = lengths <= MAX_DEFINING + MAX_USING + n_dead
+            rare = (segment.terms[term] for term in terms[is_rare].tolist())
             found.update(dict.fromkeys(name for name in rare if len(name) >= MIN_NAME_CHARS))
         first += n_chunks
     return list(found)

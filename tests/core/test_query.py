@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextpack.query import TASK_WEIGHT, question
+from contextpack.query import MAX_MENTIONS, MAX_QUERY_CHARS, TASK_WEIGHT, question
 
 
 def test_words_joined_by_a_sign_are_looked_for_as_one_word_too() -> None:
@@ -85,3 +85,18 @@ def test_what_is_named_in_words_comes_before_frames() -> None:
     (named, *frames) = question("see a.py\n" + TRACES["python"]).mentions
     assert (named.path, named.is_frame) == ("a.py", False)
     assert all(frame.is_frame for frame in frames)
+
+
+def test_of_a_very_long_query_the_beginning_and_the_end_are_read() -> None:
+    asked = question("first " + "filler " * MAX_QUERY_CHARS + "last")
+    assert list(asked.weights) == ["first", "filler", "last"]
+    middle = question("filler " * MAX_QUERY_CHARS + "middle " + "filler " * MAX_QUERY_CHARS)
+    assert "middl" not in middle.weights
+    assert "middl" in question("filler middle filler").weights
+
+
+def test_so_many_files_are_mentioned_at_most() -> None:
+    named = question(" ".join(f"src/file{n}.py" for n in range(MAX_MENTIONS + 1))).mentions
+    assert [mention.path for mention in named] == [
+        f"src/file{n}.py" for n in range(MAX_MENTIONS)
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextpack.rank import HEADER_SHARE, REPEAT_DISCOUNT, rank
+from contextpack.rank import HEADER_SHARE, MAX_TERMS, REPEAT_DISCOUNT, rank
 from harness.memory import snapshot_of
 
 HEADER = "".join(f"import module_{number}\n" for number in range(30))
@@ -30,3 +30,12 @@ def test_of_equal_chunks_each_file_shows_one_before_another_shows_its_second() -
     found = scores(files, "comma")
     assert [path for path, _, _ in found] == ["a.py", "b.py", "a.py", "b.py"]
     assert found[0][2] == found[1][2] > found[2][2] == found[3][2]
+
+
+def test_of_a_long_query_the_most_telling_terms_are_looked_for() -> None:
+    names = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)}k" for n in range(MAX_TERMS)]
+    files = {"common.py": "def common(): ...\n", "other.py": "def common(): ...\n"}
+    files |= {f"f{n}.py": f"def {name}(): ...\n" for n, name in enumerate(names)}
+    ranked = {path for path, _, _ in scores(files, " ".join(["common", *names]))}
+    assert ranked == {f"f{n}.py" for n in range(MAX_TERMS)}
+    assert {path for path, _, _ in scores(files, "common")} == {"common.py", "other.py"}
