@@ -269,6 +269,15 @@ def _add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> 
                 default=None,
                 help=help_text,
             )
+        elif option.bare is not None:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                nargs="?",
+                const=option.bare,
+                metavar=option.metavar,
+                help=help_text,
+            )
         else:
             parser.add_argument(
                 f"--{option.flag}",
