@@ -17,13 +17,14 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 # Lower rows may not import higher ones; modules on one row may not import each other.
 LAYERS = [
     {"text", "errors", "mappings"},
-    {"model", "terms", "tokens", "secrets", "grams"},
+    {"model", "terms", "tokens", "secrets", "grams", "alignment"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content", "bm25"},
     {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},
-    {"archive", "factors", "ranking", "mentions"},
+    {"archive", "factors", "mentions", "entry"},
+    {"ranking"},
     {"rank"},
     {"select", "allocate"},
     {"render", "plan"},

@@ -1,7 +1,7 @@
 """The account of a pack: what is in and why, and what became of every other candidate."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from contextpack.ranking import RankedFile, Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
 from contextpack.snapshot import Source
-from contextpack.text import Lines, first_sorted
+from contextpack.text import Lines, display_path, first_sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,9 @@ def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
         reasons.append("the request names it")
     if ranked is not None:
         reasons.extend(reasons_of(ranked.parts))
+    trail = account.ranking.trails.get(piece.path, ())
+    if len(trail) > 1:
+        reasons.append(f"imports: {trail_shown(trail)}")
     return Item(
         path=piece.path,
         detail=piece.detail,
@@ -179,8 +182,19 @@ def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
     )
 
 
+def trail_shown(trail: Iterable[Path]) -> str:
+    """A way of imports for people: each file imports the next one."""
+    return " → ".join(map(display_path, trail))
+
+
 _PART_REASONS = (
     ("mention", "the query names this file"),
+    ("focus", "it is what you look at"),
+    ("changed", "it has changes"),
+    ("near", "it is close to what you look at"),
+    ("caller", "it uses what has changed"),
+    ("test", "it tests what has changed"),
+    ("reach", "imports lead to it"),
     ("chunk", "a part of it is about the query's words"),
     ("history", "a past commit that says the like touched it"),
     ("named", "the query says every word of its name"),

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from contextpack.entry import entry
 from contextpack.model import Detail, Path
 from contextpack.rank import rank
 from contextpack.ranking import RankedChunk, RankedFile, Ranking, classic_ranking
@@ -60,17 +61,21 @@ def plan(
     request: Request,
     classic_scores: Mapping[Path, float] | None = None,
     standing: Collection[Path] = (),
+    changed: Mapping[Path, tuple[Lines, ...]] | None = None,
 ) -> Plan:
     """The plan for a request. The classic scorer reads texts, so its scores come from outside.
+
+    So do the changed lines of files, for a request that has a revision.
 
     The files in `standing` are in a predecessor's bundle: however many are as good as they are,
     they stay candidates for as long as their score is above the cut.
     """
+    entered = entry(snapshot, request, changed)
     if request.scorer is Scorer.CLASSIC:
-        ranking = classic_ranking(snapshot, classic_scores or {})
+        ranking = classic_ranking(snapshot, classic_scores or {}, entered)
         found = _files(snapshot, ranking.files)
     else:
-        ranking = rank(snapshot, request.query)
+        ranking = rank(snapshot, request.query, entered)
         # Below the cut lie the many that have a common word and nothing else, often all alike.
         floor = _floor(ranking)
         found = _chunks(snapshot, ranking.chunks(floor), floor)

@@ -11,12 +11,13 @@ from types import MappingProxyType
 import numpy as np
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
+from contextpack.entry import Entry
 from contextpack.factors import kind_factors
 from contextpack.history import credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
-from contextpack.ranking import SCORE_DIGITS, Ranking, best_by_file, ranking_of
+from contextpack.ranking import SCORE_DIGITS, Ranking, at_best, best_by_file, ranking_of
 from contextpack.related import related
 from contextpack.snapshot import Snapshot
 
@@ -63,12 +64,12 @@ MIN_NAME_TERMS = 2
 MIN_NAMED_CHARS = 3
 
 
-def rank(snapshot: Snapshot, query: str) -> Ranking:
+def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     """The files and chunks of a snapshot for a query, by the `fused` scorer."""
     postings = snapshot.postings
     asked = _most_telling(_with_joined(question(query), postings), postings)
     if not asked.weights:
-        return _fallback(snapshot)
+        return _fallback(snapshot) if entry is None else _entered(snapshot, entry)
     meant = meant_by(snapshot, asked)
     chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
     parts = {
@@ -95,12 +96,42 @@ def rank(snapshot: Snapshot, query: str) -> Ranking:
     parts |= {name: best_by_file(lift, postings) for name, lift in lifts.items()}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     total += parts["mention"][postings.chunk_slots] + line_bonus(postings, meant)
+    if entry is not None:
+        total, entered = _with_entry(total, factors, entry, postings)
+        parts |= entered
     total = _with_headers(total, postings)
     total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
     parts["chunk"] = CHUNK_WEIGHT * best_chunks
     return ranking_of(
-        snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False
-    )
+        snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False,
+        trails=entry.trails if entry is not None else {},
+    )  # fmt: skip
+
+
+def _with_entry(
+    scores: Floats, factors: Floats, entry: Entry, postings: Postings
+) -> tuple[Floats, dict[str, Floats]]:
+    """The scores of chunks with what the entry points add, and the parts of files that makes."""
+    by_chunk = factors[postings.chunk_slots]
+    lifts = {**entry.named, **{name: lift * by_chunk for name, lift in entry.found.items()}}
+    total = sum(lifts.values(), scores)
+    if entry.within is not None:
+        total = np.where(entry.within[postings.chunk_slots], total, 0.0)
+    return total, {name: at_best(lift, total, postings) for name, lift in lifts.items()}
+
+
+def _entered(snapshot: Snapshot, entry: Entry) -> Ranking:
+    """Without words: only what the entry points say. A file's parts add up to its score."""
+    postings = snapshot.postings
+    factors = kind_factors(snapshot, question(""))
+    nothing = np.zeros(len(postings.chunk_slots))
+    total, parts = _with_entry(nothing, factors, entry, postings)
+    total = _with_headers(total, postings)
+    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    return ranking_of(
+        snapshot, total, parts, np.ones(postings.n_slots), (), is_fallback=False,
+        trails=entry.trails,
+    )  # fmt: skip
 
 
 def _with_joined(asked: Question, postings: Postings) -> Question:
@@ -235,4 +266,4 @@ def _fallback(snapshot: Snapshot) -> Ranking:
         np.arange(len(postings.chunk_slots)) - postings.first_chunks[postings.chunk_slots]
     )
     scores = base[postings.chunk_slots] / (1 + 0.25 * position)
-    return ranking_of(snapshot, scores, parts, factors, (), is_fallback=True)
+    return ranking_of(snapshot, scores, parts, factors, (), is_fallback=True, trails={})

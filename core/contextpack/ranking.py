@@ -1,13 +1,14 @@
 """What a ranking is: the scores of a snapshot's files and chunks, each with its parts."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
+from contextpack.entry import Entry
 from contextpack.model import Path
 from contextpack.postings import Postings
 from contextpack.snapshot import Snapshot
@@ -57,7 +58,9 @@ class Ranking:
     unknown_words: tuple[str, ...]
     """Words of the query that stand nowhere in the workspace."""
     is_fallback: bool
-    """Whether the query had no words, so that structure and recency decided."""
+    """Whether nothing said what to look for, so that structure and recency decided."""
+    trails: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+    """For files that imports led to: the files on the way, each imports the next one."""
 
     @property
     def n_relevant(self) -> int:
@@ -152,6 +155,7 @@ def ranking_of(
     unknown: tuple[str, ...],
     *,
     is_fallback: bool,
+    trails: Mapping[Path, tuple[Path, ...]],
 ) -> Ranking:
     """The ranking that scores of chunks and their parts by slot are; they are rounded here."""
     postings = snapshot.postings
@@ -164,23 +168,40 @@ def ranking_of(
         factors=factors,
         unknown_words=unknown,
         is_fallback=is_fallback,
+        trails=trails,
     )
 
 
-def classic_ranking(snapshot: Snapshot, scores: Mapping[Path, float]) -> Ranking:
-    """The ranking that the classic scorer's scores of files are. Files without a line are out."""
-    by_slot = np.zeros(snapshot.postings.n_slots)
+def classic_ranking(
+    snapshot: Snapshot, scores: Mapping[Path, float], entry: Entry | None = None
+) -> Ranking:
+    """The ranking that the classic scorer's scores of files are. Files without a line are out.
+
+    What the entry points add to the best chunk of a file counts on the scale of these scores.
+    """
+    postings = snapshot.postings
+    by_slot = np.zeros(postings.n_slots)
     for path, score in scores.items():
         if path in snapshot.sources and snapshot.sources[path].n_lines:
             by_slot[snapshot.slots[path]] = score
+    parts = {"classic": by_slot}
+    if entry is not None:
+        scale = float(by_slot.max(initial=0.0)) or 1.0
+        lifts = {**entry.named, **entry.found}
+        total = sum(lifts.values(), np.zeros(len(postings.chunk_slots)))
+        parts |= {name: scale * at_best(lift, total, postings) for name, lift in lifts.items()}
+        by_slot = sum(parts.values(), np.zeros(postings.n_slots))
+        if entry.within is not None:
+            by_slot = np.where(entry.within, by_slot, 0.0)
     return Ranking(
         snapshot=snapshot,
-        chunk_scores=np.zeros(len(snapshot.postings.chunk_slots)),
+        chunk_scores=np.zeros(len(postings.chunk_slots)),
         file_scores=by_slot,
-        parts=MappingProxyType({"classic": by_slot}),
+        parts=MappingProxyType(parts),
         factors=np.ones(len(by_slot)),
         unknown_words=(),
         is_fallback=False,
+        trails=entry.trails if entry is not None else {},
     )
 
 
@@ -190,3 +211,13 @@ def best_by_file(scores: Floats, postings: Postings) -> Floats:
     found = np.flatnonzero(scores)
     np.maximum.at(best, postings.chunk_slots[found], scores[found])
     return best
+
+
+def at_best(values: Floats, scores: Floats, postings: Postings) -> Floats:
+    """By slot: the value of the file's best chunk by these scores, the first of several."""
+    slots = postings.chunk_slots
+    tops = np.flatnonzero(scores >= best_by_file(scores, postings)[slots])
+    filled, first = np.unique(slots[tops], return_index=True)
+    found = np.zeros(postings.n_slots)
+    found[filled] = values[tops[first]]
+    return found

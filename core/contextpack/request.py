@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from contextpack.model import Detail, Format, Path
+from contextpack.text import Lines
 
 
 class Scorer(StrEnum):
@@ -57,6 +58,21 @@ class Forced:
     detail: Detail
 
 
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """A place that somebody looks at: a file, or some lines of it."""
+
+    path: Path
+    lines: Lines | None = None
+    is_optional: bool = False
+    """Whether a path that is no candidate is passed over with a warning: an editor names its
+    active file, whatever it is."""
+
+
+HEAD = "HEAD"
+"""The revision that changes are against if nobody says another one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A question and its options. Raises ValueError that names the option that cannot be."""
@@ -90,6 +106,18 @@ class Request:
     exclude: tuple[str, ...] = ()
     pins: tuple[Path, ...] = ()
     details: tuple[Forced, ...] = ()
+    focus: tuple[Focus, ...] = ()
+    """What somebody looks at: it is lifted, and what is close to it a little."""
+    origins: tuple[Path, ...] = ()
+    """The files from which imports are followed: only what they lead to is ranked."""
+    depth: int = 2
+    """How many imports are followed from an origin."""
+    importers: bool = False
+    """Whether imports are followed backwards, to the files that need an origin."""
+    diff: str | None = None
+    """The revision whose difference to the files is lifted, with what uses and tests it."""
+    staged: bool = False
+    """Whether the difference is that of the index, and not of the files as they are."""
     max_file_bytes: int = 1 << 20
     """Larger files are data nearly always; parsing them stops everything else for a second."""
     ledger: LedgerScope = LedgerScope.BRIEF
@@ -109,7 +137,23 @@ class Request:
         _check("dedup", self.dedup, 0 < self.dedup <= 1, "above 0 and at most 1")
         limit = self.max_candidates
         _check("max_candidates", limit, limit is None or limit >= 1, "at least 1")
+        _check("depth", self.depth, self.depth >= 1, "at least 1")
+        revision = self.diff
+        is_revision = revision is None or (
+            revision != "" and not revision.startswith("-") and "\0" not in revision
+        )
+        _check("diff", revision, is_revision, "the name of a commit")
         _check("max_file_bytes", self.max_file_bytes, self.max_file_bytes >= 1, "at least 1")
+
+    @property
+    def revision(self) -> str | None:
+        """The revision that changes are against; None where nobody asks for changes."""
+        return HEAD if self.diff is None and self.staged else self.diff
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether something besides words says what the question is about."""
+        return bool(self.focus or self.origins or self.revision)
 
     @property
     def spendable_tokens(self) -> int:

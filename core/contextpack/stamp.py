@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from contextpack.request import Forced, Request
+from contextpack.request import Focus, Forced, Request
 
 # One token for three digits, whichever they are, in o200k and cl100k: the cost of a digest is
 # known before the digest is.
@@ -86,5 +86,14 @@ def _plain(value: object) -> object:
             return value.value
         case tuple() if value and all(isinstance(item, Forced) for item in value):
             return {item.path: item.detail.value for item in value}
+        case tuple() if value and all(isinstance(item, Focus) for item in value):
+            return [_place(item) for item in value]
         case _:
             return value
+
+
+def _place(focus: Focus) -> dict[str, object]:
+    lines = None if focus.lines is None else [focus.lines.start, focus.lines.end]
+    optional = {"lines": lines, "optional": focus.is_optional or None}
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {"path": focus.path, **given}

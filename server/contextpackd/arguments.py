@@ -17,6 +17,9 @@ ENVELOPE = "json"
 
 _DEFAULT_TOP = 20
 
+ENTRY_POINTS = ("focus", "origins", "depth", "importers", "diff", "staged")
+"""The options that say what a question is about besides words."""
+
 Handler = Callable[[argparse.Namespace], int]
 """Runs one command and gives its exit code."""
 
@@ -44,7 +47,10 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
   contextpackd pack "retry failed uploads" --budget 8k
   contextpackd pack "why does login fail" --root ~/src/app --copy
   pytest 2>&1 | contextpackd pack - --budget 16k --model claude --output bundle.md
-  contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report""",
+  contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report
+  contextpackd pack "is this right?" --diff           # what changed, who uses and who tests it
+  contextpackd pack --from src/app.py --depth 2       # a file, and what it needs
+  contextpackd pack "late fees" --focus src/cart.py:40-60""",
     )  # fmt: skip
     _add_query(pack)
     _add_root(pack)
@@ -69,7 +75,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     )  # fmt: skip
     _add_query(explain)
     _add_root(explain)
-    _add_options(explain, _discovery_options("scorer"))
+    _add_options(explain, _discovery_options("scorer", *ENTRY_POINTS))
     _add_table_format(explain)
     explain.add_argument(
         "--top",
@@ -219,7 +225,10 @@ def _command(
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "query", metavar="QUERY", help="the task in words; - reads it from stdin"
+        "query",
+        metavar="QUERY",
+        nargs="?",
+        help="the task in words; - reads it from stdin; not needed with --focus, --from, --diff",
     )
 
 
@@ -267,6 +276,15 @@ def _add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> 
                 dest=option.field,
                 action="store_true",
                 default=None,
+                help=help_text,
+            )
+        elif option.bare is not None:
+            parser.add_argument(
+                f"--{option.flag}",
+                dest=option.field,
+                nargs="?",
+                const=option.bare,
+                metavar=option.metavar,
                 help=help_text,
             )
         else:

@@ -3,8 +3,8 @@
 Rules of this file:
 
 - A repository may come from anywhere, with its `.git/config`: it must not get a program run.
-  So only `version`, `rev-parse`, `merge-base`, `ls-files`, `check-ignore`, `config`, `log` and
-  `diff-index --cached` are called. None of them runs
+  So only `version`, `rev-parse`, `merge-base`, `ls-files`, `check-ignore`, `config`, `log`,
+  `diff-index --cached` and `cat-file --batch` without filters are called. None of them runs
   filters, textconv, external diffs, hooks, aliases or the network, and the file system monitor,
   which `ls-files` and `check-ignore` would start, is switched off on the command line, where no
   configuration file has a say.
@@ -54,7 +54,7 @@ _KEPT_VARIABLES = frozenset(
     )
 )  # fmt: skip
 _SETTINGS_OF_RULES = ("core.", "safe.", "extensions.", "include")
-_SUBMODULE_MODE = "160000"
+SUBMODULE_MODE = "160000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def tracked(folder: Path) -> Tracked:
     # Mode, digest and stage are as long in all of them.
     start = output.find("\t") + 1
     files = {record[start:] for record in records}
-    submodules = {record[start:] for record in records if record.startswith(_SUBMODULE_MODE)}
+    submodules = {record[start:] for record in records if record.startswith(SUBMODULE_MODE)}
     return Tracked(frozenset(files - submodules), frozenset(submodules))
 
 
@@ -387,3 +387,17 @@ def _touched(folder: Path, paths: Sequence[str]) -> set[str]:
         if (stat.st_mtime_ns, stat.st_size) == in_index:
             touched.discard(path)
     return touched
+
+
+def written(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    """What one of the commands above writes, for `revisions`. Raises `GitUnavailable`."""
+    return _output(folder, *arguments, stdin=stdin)
+
+
+def commit_of(folder: Path, revision: str) -> str | None:
+    """The digest of the commit that a revision names, or None. Raises `GitUnavailable`."""
+    assert not revision.startswith("-"), "a request has no such revision"
+    asked = f"{revision}^{{commit}}"
+    # 128 is for what is no revision at all, and for some that are but name nothing.
+    output = _output(folder, "rev-parse", "--quiet", "--verify", asked, codes=(0, 1, 128))
+    return os.fsdecode(output.strip()) or None

@@ -13,7 +13,18 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from contextpack.model import Detail, Format
-from contextpack.request import Cut, Forced, LedgerScope, Order, Request, Scorer, Strategy
+from contextpack.request import (
+    HEAD,
+    Cut,
+    Focus,
+    Forced,
+    LedgerScope,
+    Order,
+    Request,
+    Scorer,
+    Strategy,
+)
+from contextpack.text import Lines
 from contextpack.tokens import profile_of
 from contextpackd.errors import OptionProblem
 
@@ -22,6 +33,10 @@ _NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmM]?)\s*\Z")
 
 MAX_COUNT = 10**15  # Beyond it a float, as the packer's arithmetic has, loses units.
 MAX_NUMBER_CHARS = 20  # Nobody's budget is longer, and Python refuses to read 4 300 digits.
+
+# `src/cart.py:12` or `src/cart.py:12-40`.
+_PLACE = re.compile(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", re.DOTALL)
+_PLACE_FIELDS = frozenset({"path", "range", "lines", "optional"})
 
 # What `--detail PATH=FORM` may ask for; the other details are results.
 _DETAILS = (Detail.WHOLE, Detail.OUTLINE)
@@ -40,6 +55,8 @@ class Option:
     help: str
     is_repeated: bool = False
     is_switch: bool = False
+    bare: str | None = None
+    """What the flag without a value means; None where it needs one."""
     aliases: tuple[str, ...] = ()
     """Further JSON names."""
 
@@ -121,6 +138,65 @@ def _details(value: object) -> tuple[Forced, ...]:
     return tuple(Forced(path, Detail(form)) for path, form in pairs)
 
 
+def _foci(value: object) -> tuple[Focus, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be a list of places")
+    return tuple(_focus(item) for item in value)
+
+
+def _focus(value: object) -> Focus:
+    """A place as text, or as an object with LSP's `range` or with `lines`, as answers have."""
+    if isinstance(value, Focus):
+        return value
+    if isinstance(value, str) and (match := _PLACE.fullmatch(value)):
+        path, start, end = match.groups()
+        return Focus(path, _lines([int(start), int(end or start)]) if start else None)
+    if not isinstance(value, Mapping):
+        raise ValueError("must hold PATH, PATH:LINE, PATH:FIRST-LAST or objects with a path")
+    path = value.get("path")
+    if not isinstance(path, str) or not path:
+        raise ValueError("must hold objects with a path, which is text")
+    if unknown := [name for name in value if name not in _PLACE_FIELDS]:
+        raise ValueError(f"knows path, range and lines, not {unknown[0]!r}")
+    found, lines = value.get("range"), value.get("lines")
+    if found is not None and lines is not None:
+        raise ValueError("must have a range or lines, not both")
+    if found is not None:
+        return Focus(path, _lines_of_range(found), value.get("optional") is True)
+    within = None if lines is None else _lines(lines)
+    return Focus(path, within, value.get("optional") is True)
+
+
+def _lines(value: object) -> Lines:
+    match value:
+        case [int(start), int(end)] if 1 <= start <= end < MAX_COUNT:
+            return Lines(start, end)
+        case _:
+            raise ValueError("must have lines as [first, last], 1-based and inclusive")
+
+
+def _lines_of_range(value: object) -> Lines:
+    """The lines of a range of LSP: 0-based, and its end is behind the last character."""
+    match value:
+        case {
+            "start": {"line": int(first), "character": int(begin)},
+            "end": {"line": int(last), "character": int(end)},
+        } if 0 <= first <= last < MAX_COUNT and min(begin, end) >= 0:
+            return Lines(first + 1, last if end == 0 and last > first else last + 1)
+        case _:
+            raise ValueError("must have a range as LSP has it, from start to end")
+
+
+def _revision(value: object) -> str | None:
+    match value:
+        case None | False:
+            return None
+        case True:
+            return HEAD
+        case _:
+            return _text(value)
+
+
 def _one_of(choices: type[StrEnum]) -> Callable[[object], object]:
     def read(value: object) -> object:
         for choice in choices:
@@ -156,6 +232,12 @@ OPTIONS = (
     Option("exclude", "exclude", _texts, "GLOB", "no files that match (repeatable)", is_repeated=True),
     Option("pins", "pin", _texts, "PATH", "a file that must be in (repeatable)", is_repeated=True),
     Option("details", "detail", _details, "PATH=whole|outline", "a file that must be in, in this form (repeatable)", is_repeated=True),
+    Option("focus", "focus", _foci, "PATH[:RANGE]", "what you look at, such as src/cart.py:12-40: it comes first, then what is close to it (repeatable)", is_repeated=True),
+    Option("origins", "from", _texts, "PATH", "only files that this one needs, nearer ones first (repeatable)", is_repeated=True, aliases=("from",)),
+    Option("depth", "depth", _count, "N", "with --from: follow at most N imports"),
+    Option("importers", "importers", _switch, "", "with --from: files that need it, instead of those that it needs", is_switch=True),
+    Option("diff", "diff", _revision, "REV", "what changed since a commit (alone: since the last one), then what uses and tests it", bare=HEAD),
+    Option("staged", "staged", _switch, "", "with --diff: what is staged, instead of what is on disk", is_switch=True),
     Option("max_file_bytes", "max-file-bytes", _count, "N", "leave out larger files"),
     Option("ledger", "ledger", _one_of(LedgerScope), _names(LedgerScope), "show the best of what was left out, or all of it"),
 )  # fmt: skip

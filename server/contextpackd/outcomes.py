@@ -64,12 +64,16 @@ class Asked:
     """What is wrong with the settings, for people."""
 
 
-def asked(parsed: argparse.Namespace, root: Path, query: str) -> Asked | Outcome:
+def asked(parsed: argparse.Namespace, root: Path, query: str | None) -> Asked | Outcome:
     """What a command line asks of a root, or the refusal of what it cannot ask."""
     found = settings.repository(root)
     before = "".join(said(str(problem)) for problem in found.problems)
     try:
-        return Asked(parsed, request(parsed, found.values, query), before)
+        understood = request(parsed, found.values, query or "")
+        # A word that was forgotten; an empty one asks for the workspace as such.
+        if query is None and not understood.has_entry:
+            raise OptionProblem("QUERY", "must be given, or --focus, --from, --diff")
+        return Asked(parsed, understood, before)
     except OptionProblem as problem:
         return refusal(problem, before)
 

@@ -16,6 +16,7 @@ from contextpack.request import Forced, Order, Request, Scorer
 from contextpack.stable import Standing
 from contextpack.text import display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
+from contextpackd import changes
 from contextpackd.counters import Counter, counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
@@ -113,7 +114,10 @@ def answer(
             profile=profile,
             pack=pack,
             scan=scan,
-            warnings=_warnings(scan, pack, texts, limit),
+            warnings=(
+                *_entry_warnings(request, planned, workspace, scan),
+                *_warnings(scan, pack, texts, limit),
+            ),
         )
     raise Superseded(str(workspace.root))
 
@@ -152,14 +156,19 @@ def _planned(
     progress: Progress,
     standing: Collection[model.Path] = (),
 ) -> tuple[Scan, Plan | None]:
-    scan = checked_scan(workspace, request, progress)
-    request = _with_known_pins(request, workspace, scan)
+    scan = checked_scan(workspace, request, progress, with_graph=bool(request.origins))
+    request = _with_known_paths(request, workspace, scan)
+    changed = None
+    if request.revision is not None:
+        changed = changes.changed(workspace, scan, request)
+        if changed is None:
+            return scan, None
     scores = None
     if request.scorer is Scorer.CLASSIC:
         scores = _classic_scores(workspace, scan, request)
         if scores is None:
             return scan, None
-    return scan, plan(scan.snapshot, request, scores, standing)
+    return scan, plan(scan.snapshot, request, scores, standing, changed)
 
 
 def _classic_scores(
@@ -181,15 +190,25 @@ def _classic_scores(
         for file in files
         for term in terms
     )
-    if terms and not is_hit:
+    if (terms or request.has_entry) and not is_hit:
         return {}
     return {scored.path: scored.score for scored in score_repo(files, terms)}
 
 
-def _with_known_pins(request: Request, workspace: Workspace, scan: Scan) -> Request:
-    """The request with its pins as paths of the snapshot. Raises `OptionProblem`."""
+def _with_known_paths(request: Request, workspace: Workspace, scan: Scan) -> Request:
+    """The request with its files as paths of the snapshot. Raises `OptionProblem`.
+
+    What an editor shows need not be one.
+    """
+    foci = [
+        replace(focus, path=known_path(focus.path, "focus", workspace, scan))
+        for focus in request.focus
+        if not (focus.is_optional and _no_candidate(focus.path, workspace, scan))
+    ]
     return replace(
         request,
+        focus=tuple(foci),
+        origins=tuple(known_path(path, "from", workspace, scan) for path in request.origins),
         pins=tuple(known_path(pin, "pin", workspace, scan) for pin in request.pins),
         details=tuple(
             Forced(known_path(item.path, "detail", workspace, scan), item.detail)
@@ -213,6 +232,15 @@ def known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> mode
     raise OptionProblem(
         option, f"{path} is no file below {workspace.root}; paths are relative to the root"
     )
+
+
+def _no_candidate(path: str, workspace: Workspace, scan: Scan) -> str | None:
+    """Why a path is no candidate, in words; None if it is one."""
+    try:
+        known_path(path, "", workspace, scan)
+    except OptionProblem as problem:
+        return problem.problem
+    return None
 
 
 def _relative(path: str, root: Path) -> model.Path:
@@ -240,6 +268,22 @@ def _times(
     except GitUnavailable:
         committed = {}
     return {**modified, **committed}
+
+
+def _entry_warnings(
+    request: Request, planned: Plan, workspace: Workspace, scan: Scan
+) -> list[Warned]:
+    """Entry points of the request that lead nowhere."""
+    found = [
+        Warned("no-focus", f"in focus, but passed over: {display_path(reason)}")
+        for focus in request.focus
+        if focus.is_optional and (reason := _no_candidate(focus.path, workspace, scan))
+    ]
+    changed = planned.ranking.parts.get("changed")
+    if changed is not None and not changed.any():
+        what = "nothing that is staged" if request.staged else "nothing"
+        found.append(Warned("no-changes", f"{what} differs from {request.revision}"))
+    return found
 
 
 def _warnings(

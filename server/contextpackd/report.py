@@ -14,7 +14,7 @@ from rich.table import Table
 
 from contextpack.excerpts import Status
 from contextpack.graph import rates
-from contextpack.ledger import Item
+from contextpack.ledger import Item, trail_shown
 from contextpack.model import LedgerEntry, Outcome, Reason
 from contextpack.text import display_path
 from contextpackd import graphs
@@ -189,10 +189,13 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
             f"nowhere in the workspace: {escape(', '.join(map(display_path, ranking.unknown_words)))}"
         )
     names = list(dict.fromkeys(name for file in ranking.files[:top] for name in file.parts))
-    table = columns("rank:>", "score:>", *(f"{name}:>" for name in names), "path")
+    led = ["imports"] if ranking.trails else []
+    table = columns("rank:>", "score:>", *(f"{name}:>" for name in names), "path", *led)
     for number, file in enumerate(ranking.files[:top], 1):
         parts = (f"{file.parts[name]:.3f}" if name in file.parts else "" for name in names)
-        table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path))
+        trail = ranking.trails.get(file.path, ())
+        way = [escape(trail_shown(trail)) if len(trail) > 1 else ""] if led else []
+        table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path), *way)
     out.print(table)
     if len(ranking.files) > top:
         out.print(f"… {len(ranking.files) - top} more (--top N)")

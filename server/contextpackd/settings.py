@@ -29,7 +29,9 @@ REPOSITORY_FILES = (".contextpack.toml", "pyproject.toml")
 
 MAX_FILE_BYTES = 1 << 20  # A pyproject.toml above it is no settings file.
 
-_PER_TASK = frozenset({"pins", "details"})
+_PER_TASK = frozenset(
+    {"pins", "details", "focus", "origins", "depth", "importers", "diff", "staged"}
+)
 """Options that mean something for one question only."""
 _CLIENT_ONLY = frozenset({"include", "ledger"})
 _ONLY_LOWER = frozenset({"budget_tokens", "max_file_bytes", "max_candidates"})

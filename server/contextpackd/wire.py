@@ -52,7 +52,7 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
         "unknownWords": [writable(word) for word in ranking.unknown_words],
         "nFiles": len(explanation.scan.snapshot.sources),
         "nRanked": len(ranking.files),
-        "files": [_ranked_json(file) for file in ranking.files[:top]],
+        "files": [_ranked_json(file, ranking.trails) for file in ranking.files[:top]],
     }
 
 
@@ -180,8 +180,15 @@ def _report_json(answer: Answer) -> Json:
     }
 
 
-def _ranked_json(file: RankedFile) -> Json:
-    return {"path": display_path(file.path), "score": file.score, "parts": dict(file.parts)}
+def _ranked_json(file: RankedFile, trails: Mapping[str, Sequence[str]]) -> Json:
+    trail = trails.get(file.path, ())
+    via = {"imports": [display_path(path) for path in trail]} if len(trail) > 1 else {}
+    return {
+        "path": display_path(file.path),
+        "score": file.score,
+        "parts": dict(file.parts),
+        **via,
+    }
 
 
 def _source_json(source: Source) -> Json:

@@ -36,7 +36,7 @@ def lua_shape(option: Option) -> str:
     match option.metavar:
         case "":
             return "'switch'"
-        case "GLOB" | "PATH":
+        case "GLOB" | "PATH" | "PATH[:RANGE]":
             return "'list'"
         case "PATH=whole|outline":
             return "'details'"

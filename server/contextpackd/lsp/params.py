@@ -163,6 +163,10 @@ def shape_of(option: Option) -> str:
             return "list of texts"
         case "PATH=whole|outline":
             return "object of path to `whole` or `outline`"
+        case "PATH[:RANGE]":
+            return "list of texts such as `a.py:3-9`, or of `{path or uri, range?}`"
+        case "REV":
+            return "true, or text that names a commit"
         case choices:
             return "one of " + ", ".join(f"`{choice}`" for choice in choices.split("|"))
 

@@ -37,7 +37,7 @@ SECTION = "contextpack"
 MAX_MESSAGES = 100  # Whoever has not read so many reads no more.
 
 _OPTIONS = {name: option for option in OPTIONS for name in (option.json_name, *option.aliases)}
-_PATHS = frozenset({"pins"})
+_PATHS = frozenset({"pins", "origins"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,10 @@ class Session:
         for name, value in fields.items():
             option = _OPTIONS.get(name)
             if option is not None and value is not None:
-                given[option.field] = _as_paths(value) if option.field in _PATHS else value
+                if option.field == "focus":
+                    given[option.field] = _as_places(value)
+                else:
+                    given[option.field] = _as_paths(value) if option.field in _PATHS else value
         of_root = settings.repository(root)
         self._say_problems(of_root)
         values = settings.rising(of_root.values, self._settings.values, given)
@@ -279,7 +282,21 @@ def _is_absolute(path: str) -> bool:
 
 
 def _as_paths(value: object) -> object:
-    """Pins may be URIs, which editors have at hand; what is none stays."""
+    """Files may be named by URIs, which editors have at hand; what is none stays."""
     if not isinstance(value, list):
         return value
     return [file_of(item) or item if isinstance(item, str) else item for item in value]
+
+
+def _as_places(value: object) -> object:
+    """What an editor shows may be no file of the workspace at all, and is lifted if it is one."""
+    if not isinstance(value, list):
+        return value
+    return [_as_place(item) if isinstance(item, Mapping) else item for item in value]
+
+
+def _as_place(item: Mapping[object, object]) -> Mapping[object, object]:
+    if not isinstance(uri := item.get("uri"), str) or "path" in item:
+        return {**item, "optional": True}
+    rest = {name: value for name, value in item.items() if name != "uri"}
+    return {**rest, "path": file_of(uri) or uri, "optional": True}

@@ -22,6 +22,12 @@ return {
   exclude = 'list',
   pins = 'list',
   details = 'details',
+  focus = 'list',
+  origins = 'list',
+  depth = 'text',
+  importers = 'switch',
+  diff = 'text',
+  staged = 'switch',
   maxFileBytes = 'text',
   ledger = { 'brief', 'all' },
 }
