@@ -7,6 +7,7 @@ count whatever kind of file they are in; those that were found from there count 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
@@ -16,10 +17,10 @@ from contextpack.bm25 import Floats
 from contextpack.kinds import KINDS, Kind
 from contextpack.model import Path
 from contextpack.postings import Postings, stem_of
-from contextpack.related import related
+from contextpack.related import MAX_DEFINING, MAX_USING, MIN_NAME_CHARS, related
 from contextpack.request import Focus, Request
 from contextpack.snapshot import Snapshot
-from contextpack.terms import parts, stem, words
+from contextpack.terms import parts, stem, terms, words
 from contextpack.text import Lines
 
 # The scores of text mostly lie between 0 and 2; 1 is that of the chunk that is most about the
@@ -50,6 +51,9 @@ OWN_TEST_SHARE = 0.5
 # A file `d` imports away is worth 1 / (1 + HOP_LOSS * d): those within 38 are above what a plan
 # takes for noise.
 HOP_LOSS = 0.5
+
+# Of so many definitions that changed the users are looked for: a change of more is about everything.
+MAX_NAMES = 300
 
 _FUNCTIONS = frozenset({"function", "method", "macro"})
 
@@ -94,7 +98,7 @@ def entry(
     if request.revision is not None:
         known = {p: lines for p, lines in (changed or {}).items() if p in snapshot.slots}
         seeds = _changed(snapshot, known)
-        _, using = related(snapshot.postings, seeds)
+        using = _using(snapshot, known)
         named["changed"] = CHANGED_WEIGHT * seeds
         is_test = snapshot.kinds == KINDS.index(Kind.TEST)
         by_chunk = is_test[snapshot.postings.chunk_slots]
@@ -188,6 +192,43 @@ def _enclosing(snapshot: Snapshot, path: Path, ranges: tuple[Lines, ...]) -> lis
         around = [s for s in functions if s.lines.start <= lines.start <= s.lines.end]
         if around:
             found.append(max(around, key=lambda symbol: symbol.depth).lines)
+    return found
+
+
+def _using(snapshot: Snapshot, changed: Mapping[Path, tuple[Lines, ...]]) -> Floats:
+    """For each chunk how much it uses the definitions that changed, from 0 to 1.
+
+    A name that many files define or many chunks use is nobody's, as in `related`.
+    """
+    postings = snapshot.postings
+    using = np.zeros(len(postings.chunk_slots))
+    names = dict.fromkeys(
+        name
+        for path, ranges in changed.items()
+        for name in _touched_names(snapshot, path, ranges)
+    )
+    for name in islice(names, MAX_NAMES):
+        term = terms(name)[-1:]  # The whole name.
+        if not term or len(term[0]) < MIN_NAME_CHARS:
+            continue
+        hits = postings.in_chunks(term[0])
+        defining = np.unique(postings.chunk_slots[hits.documents[hits.names > 0]])
+        users = hits.documents[hits.names == 0]
+        if len(defining) <= MAX_DEFINING and 0 < len(users) <= MAX_USING:
+            using[users] = np.maximum(using[users], 1 / np.sqrt(len(users)))
+    top = float(using.max(initial=0.0))
+    return using / top if top > 0 else using
+
+
+def _touched_names(snapshot: Snapshot, path: Path, ranges: tuple[Lines, ...]) -> list[str]:
+    """The definitions that changed: the innermost around each range, and those that begin in it."""
+    symbols = snapshot.facts(path).symbols
+    found: list[str] = []
+    for lines in ranges:
+        around = [s for s in symbols if s.lines.start <= lines.start <= s.lines.end]
+        if around:
+            found.append(max(around, key=lambda symbol: symbol.depth).name)
+        found += [s.name for s in symbols if lines.start < s.lines.start <= lines.end]
     return found
 
 

@@ -21,7 +21,7 @@ from contextpack.text import split_lines
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.memory import COUNT, packed, snapshot_of
-from harness.strategies import requests, workspaces
+from harness.strategies import changes, requests, workspaces
 
 
 def counted(entries: Iterable[LedgerEntry]) -> dict[str, int]:
@@ -35,7 +35,7 @@ def counted(entries: Iterable[LedgerEntry]) -> dict[str, int]:
 def test_the_text_never_costs_more_than_the_budget(data: st.DataObject) -> None:
     files = data.draw(workspaces)
     request = data.draw(requests(files))
-    pack = packed(files, request)
+    pack = packed(files, request, changed=data.draw(changes(files)))
     count = counter(profile_of(request.model))
     assert pack.tokens == count(pack.text)
     assert pack.tokens * (1 + profile_of(request.model).error_bound) <= request.budget_tokens
@@ -49,7 +49,8 @@ def test_every_candidate_is_in_the_ledger_exactly_once(data: st.DataObject) -> N
         Skip("build/", Reason.IGNORED, ".gitignore:1: build/"),
         Skip(".env", Reason.SECRET),
     )
-    pack = packed(files, request, snapshot_of(files, skipped))
+    changed = data.draw(changes(files))
+    pack = packed(files, request, snapshot_of(files, skipped), changed=changed)
     entries = Counter(entry.path for entry in pack.ledger)
     assert entries == Counter([*files, "build/", ".env"])
     included = [e.path for e in pack.ledger if e.outcome is not Outcome.EXCLUDED]
@@ -99,8 +100,9 @@ def test_the_order_in_which_files_come_does_not_matter(data: st.DataObject) -> N
     files = data.draw(workspaces)
     request = data.draw(requests(files))
     order = data.draw(st.permutations(sorted(files)))
-    one = packed(files, request)
-    other = packed(files, request, snapshot_of(files, order=order))
+    changed = data.draw(changes(files))
+    one = packed(files, request, changed=changed)
+    other = packed(files, request, snapshot_of(files, order=order), changed=changed)
     assert one == other
     assert one.ledger == other.ledger
 

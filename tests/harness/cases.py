@@ -1,7 +1,7 @@
 """Cases: Markdown files whose sections are tests.
 
 A heading names a test. A line `` `path`: `` before a fence names a file of its workspace; a fence
-tagged `toml` holds the request's options, and past commits, the oldest first; the last fence, tagged `outline`, `graph`, `rank` or
+tagged `toml` holds the request's options, past commits, the oldest first, and changed lines; the last fence, tagged `outline`, `graph`, `rank` or
 `pack`, is the expected output, and `pytest --update-golden` rewrites it in place. A fence is
 longer than any run of backticks inside. Only this module and `memory` call the pipeline.
 """
@@ -13,9 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from contextpack.entry import entry
 from contextpack.graph import unresolved
+from contextpack.ledger import trail_shown
 from contextpack.model import Import, ImportKind, Symbol
 from contextpack.rank import rank
+from contextpack.ranking import Ranking
+from contextpack.text import Lines
 from contextpackd.options import request_of
 from harness.memory import facts_of, history_of, packed, snapshot_of
 
@@ -25,6 +29,7 @@ _FILE_LINE = re.compile(r"`([^`\n]+)`:\n\Z")
 # The package with these grammars has no wheels for later Pythons; there the files are plain chunks,
 # which a test of their own holds on every Python.
 FURTHER_GRAMMARS = frozenset({"outline_further"})
+_NO_OPTIONS = frozenset({"query", "commits", "changed"})
 _RESULTS = ("outline", "graph", "rank", "pack")
 
 
@@ -125,11 +130,25 @@ def _graph(files: dict[str, str]) -> str:
 def _rank(files: dict[str, str], options: dict[str, Any]) -> str:
     past = [(one["message"], one["touched"]) for one in options.get("commits", [])]
     made = replace(snapshot_of(files), history=history_of(past))
-    ranking = rank(made, options["query"])
-    rows = [f"{file.path}: {', '.join(file.parts)}" for file in ranking.files]
+    given = {name: value for name, value in options.items() if name not in _NO_OPTIONS}
+    request = request_of(options["query"], given, lambda option: option.field)
+    changed = {
+        path: tuple(Lines(*lines) for lines in ranges)
+        for path, ranges in options.get("changed", {}).items()
+    }
+    ranking = rank(made, request.query, entry(made, request, changed))
+    rows = [
+        f"{file.path}: {', '.join(file.parts)}{_way(ranking, file.path)}"
+        for file in ranking.files
+    ]
     rows += [f"unknown: {word}" for word in ranking.unknown_words]
     rows += ["fallback"] if ranking.is_fallback else []
     return "".join(f"{row}\n" for row in rows)
+
+
+def _way(ranking: Ranking, path: str) -> str:
+    trail = ranking.trails.get(path, ())
+    return f" ({trail_shown(trail)})" if len(trail) > 1 else ""
 
 
 def _pack(files: dict[str, str], options: dict[str, object]) -> str:

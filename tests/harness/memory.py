@@ -14,6 +14,7 @@ from contextpack.request import Request
 from contextpack.resolve import is_config
 from contextpack.snapshot import Reading, Snapshot, reading, snapshot
 from contextpack.terms import terms
+from contextpack.text import Lines
 from contextpack.tokens import profile_of, usable_budget
 from contextpackd.counters import counter
 from contextpackd.grammars import grammars
@@ -74,9 +75,11 @@ def packed(
     request: Request,
     snapshot: Snapshot | None = None,
     previous: Pack | None = None,
+    changed: Mapping[str, tuple[Lines, ...]] | None = None,
 ) -> Pack:
     made = snapshot or snapshot_of(files)
-    planned = plan(made, request, standing=previous.standing.digests if previous else ())
+    standing = previous.standing.digests if previous else ()
+    planned = plan(made, request, standing=standing, changed=changed)
     profile = profile_of(request.model)
     return finish(
         planned,

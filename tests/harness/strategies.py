@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from contextpack.model import Format
-from contextpack.request import Cut, Order, Request, Strategy
+from contextpack.request import Cut, Focus, Order, Request, Strategy
+from contextpack.text import Lines
 
 WORDS = [
     "cart",
@@ -60,4 +61,29 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
         max_candidates=draw(st.sampled_from([None, 1, 3])),
         truncate=draw(st.sampled_from(Cut)),
         pins=tuple(pins),
+        focus=tuple(draw(st.lists(foci(files), max_size=2))),
+        origins=tuple(
+            draw(st.lists(st.sampled_from(sorted(files)), max_size=1)) if files else ()
+        ),
+        depth=draw(st.integers(1, 3)),
+        importers=draw(st.booleans()),
+        diff=draw(st.sampled_from([None, None, "HEAD"])),
+    )
+
+
+places = st.builds(
+    lambda start, n: Lines(start, start + n), st.integers(1, 40), st.integers(0, 9)
+)
+
+
+def foci(files: dict[str, str]) -> st.SearchStrategy[Focus]:
+    """Places in these files, and some that are in none."""
+    return st.builds(Focus, st.sampled_from([*sorted(files), "nowhere.py"]), st.none() | places)
+
+
+def changes(files: dict[str, str]) -> st.SearchStrategy[dict[str, tuple[Lines, ...]]]:
+    """Changed lines of some of these files."""
+    paths = st.sampled_from([*sorted(files), "nowhere.py"])
+    return st.dictionaries(
+        paths, st.lists(places, min_size=1, max_size=3).map(tuple), max_size=3
     )
