@@ -251,7 +251,10 @@ def _show_verification(out: Console, verification: Verification) -> None:
             place = f"{_safe(check.path)}:{shown_lines(check.lines)}"
             out.print(f"{check.status.value}{to}: {place}{escape(display_path(why))}")
     n_held = sum(check.status is Status.HOLDS for check in verification.checks)
-    out.print(f"{n_held} of {len(verification.checks)} ranges hold")
+    if verification.checks:
+        out.print(f"{n_held} of {len(verification.checks)} ranges hold")
+    else:
+        out.print("no range can be compared: the bundle is cut off or was changed")
 
 
 def graph_table(screen: Screen, shown: View, *, lists_unresolved: bool) -> str:
