@@ -10,7 +10,7 @@ With a predecessor this is the fresh choice, towards which `stable` moves what s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -171,7 +171,8 @@ def finish(
         changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
         given_up=max(0.0, round(fresh_score - score, SCORE_DIGITS)),
-        account=account,
+        # Nobody asks for the parts of what was answered before.
+        account=replace(account, ranking=plan.ranking.without_parts()),
         standing=Standing(
             text=text,
             revision=standing.revision + is_new,

@@ -202,6 +202,8 @@ _PART_REASONS = (
     ("directory", "the query's words are in its directory"),
     ("used", "a relevant part of the code uses it"),
     ("using", "it uses a relevant part of the code"),
+    ("line", "the query names a line of it"),
+    ("header", "it begins a file of which a part is relevant"),
     ("imports", "it imports, or is imported by, a relevant file"),
     ("classic", "the query's words stand in its path or text"),
     ("importers", "much is built on it"),
