@@ -129,7 +129,7 @@ def finish(
     were counted with, so that their counts are the request's too. With `previous`, the standing
     of an earlier pack, this one follows it as `stable` says.
     """
-    desk = _desk(plan.request, snapshot, texts, count, limit)
+    desk = desk_of(plan.request, snapshot, texts, count, limit)
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
     counts = counted_already if is_index_counter else counted_with(count)
@@ -154,6 +154,7 @@ def finish(
         forced=choices.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
         duplicates=repeated,
+        repeats=chosen.duplicates,
         is_capped=plan.is_capped,
     )
     score = total_score(shelf, choices)
@@ -182,13 +183,14 @@ def finish(
     )
 
 
-def _desk(
+def desk_of(
     request: Request,
     snapshot: Snapshot,
     texts: Mapping[Path, str],
     count: BatchCounter,
     limit: int,
 ) -> Desk:
+    """What filling a shelf for a request needs; `texts` are those of the files to show."""
     return Desk(
         texts={path: lined(text) for path, text in texts.items()},
         languages={path: snapshot.sources[path].language for path in texts},

@@ -87,6 +87,22 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
 
     _add_daemon(explain)
 
+    why = _command(
+        commands, handlers, "why", "why a file, or a part of it, is in the bundle for a task or out",
+        """exit code: 0 when it is in, also in part; 1 when it is out
+examples:
+  contextpackd why src/upload.py "retry failed uploads"
+  contextpackd why src/upload.py:120 "retry failed uploads" --budget 4k --format json""",
+    )  # fmt: skip
+    why.add_argument(
+        "path", metavar="PATH[:LINE]", help="a file, or the part of it at a line (from 1)"
+    )
+    _add_query(why)
+    _add_root(why)
+    _add_options(why, OPTIONS)
+    _add_table_format(why)
+    _add_daemon(why)
+
     files = _command(
         commands, handlers, "files", "what discovery sees, and what is left out by which rule",
         """examples:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from contextpack.admission import State
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
@@ -23,6 +24,7 @@ from contextpackd.options import OPTIONS, request_of
 from contextpackd.output import OK, USAGE, Outcome, said
 from contextpackd.report import Screen
 from contextpackd.view import Progress
+from contextpackd.why import why
 from contextpackd.workspace import Scan, Workspace
 
 NOTHING = 1
@@ -155,6 +157,17 @@ def _explain(asked: Asked, workspace: Workspace, progress: Progress, asker: Aske
     return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan) + after)
 
 
+def _why(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+    parsed = asked.parsed
+    result = why(workspace, asked.request, parsed.path, None, progress)
+    if parsed.format == ENVELOPE:
+        shown = _safe(_document(wire.why_json(result)), asker)
+    else:
+        shown = report.why_table(asker.out, result)
+    code = NOTHING if result.state is State.OUT else OK
+    return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan))
+
+
 def _files(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
     scan = queries.checked_scan(workspace, asked.request, progress)
     if asked.parsed.format == ENVELOPE:
@@ -192,7 +205,9 @@ def _written(view: graphs.View, asker: Asker, parsed: argparse.Namespace) -> Out
 
 
 COMMANDS: Mapping[str, Callable[[Asked, Workspace, Progress, Asker], _Found]] = (
-    MappingProxyType({"pack": _pack, "explain": _explain, "files": _files, "graph": _graph})
+    MappingProxyType(
+        {"pack": _pack, "explain": _explain, "why": _why, "files": _files, "graph": _graph}
+    )
 )
 """The commands that ask one question of one root."""
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
+from contextpack.admission import Admission
 from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
-from contextpack.model import LedgerEntry, Skip
-from contextpack.ranking import RankedFile
+from contextpack.model import LedgerEntry, Outcome, Skip
+from contextpack.ranking import RULE, RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
 from contextpack.stable import Change
 from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
 from contextpackd.queries import Answer, Explanation
+from contextpackd.why import Displacement, Why
 from contextpackd.workspace import Scan
 
 Json = dict[str, object]
@@ -53,6 +55,67 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
         "nFiles": len(explanation.scan.snapshot.sources),
         "nRanked": len(ranking.files),
         "files": [_ranked_json(file, ranking.trails) for file in ranking.files[:top]],
+    }
+
+
+def why_json(found: Why) -> Json:
+    """The account of a file or a part of it, as JSON. `null` where something does not apply."""
+    entry, request = found.entry, found.request
+    is_in = entry.outcome is not Outcome.EXCLUDED
+    return {
+        "query": writable(request.query),
+        "root": display_path(found.root),
+        "budgetTokens": request.budget_tokens,
+        "freshness": found.scan.freshness,
+        "path": display_path(found.path),
+        "line": found.line,
+        "lines": _lines_json(found.lines),
+        "state": found.state.value,
+        "detail": entry.outcome.value if is_in else None,
+        "ranges": [_lines_json(lines) for lines in found.ranges],
+        "reason": entry.reason.value,
+        "because": found.because,
+        "rule": None if entry.rule is None else display_path(entry.rule),
+        "duplicateOf": None if entry.duplicate_of is None else display_path(entry.duplicate_of),
+        "similarity": entry.similarity,
+        "tokens": entry.tokens,
+        "overBy": found.over_by,
+        "rank": found.rank,
+        "nRanked": found.n_ranked,
+        "score": entry.score,
+        "cutScore": found.cut_score,
+        "parts": dict(found.parts),
+        "scoreRule": RULE,
+        "admission": _admission_json(found.admission),
+        "displaces": _displacement_json(found.displacement),
+    }
+
+
+def _admission_json(admission: Admission | None) -> Json | None:
+    if admission is None:
+        return None
+    return {
+        "budgetTokens": admission.budget_tokens,
+        "nPacks": admission.n_packs,
+        "nUntried": admission.n_untried,
+        "mostTokens": admission.most_tokens,
+    }
+
+
+def _displacement_json(displacement: Displacement | None) -> Json | None:
+    if displacement is None:
+        return None
+    return {
+        "by": "pin" if displacement.is_pinned else "first",
+        "fits": displacement.fits,
+        "files": [
+            {
+                "path": display_path(file.path),
+                "ranges": [_lines_json(lines) for lines in file.ranges],
+                "gone": file.is_gone,
+            }
+            for file in displacement.files
+        ],
     }
 
 

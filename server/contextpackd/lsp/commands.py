@@ -18,6 +18,7 @@ from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.view import Progress
+from contextpackd.why import why
 from contextpackd.wire import Json
 from contextpackd.workspace import Scan, Workspace
 
@@ -93,6 +94,32 @@ async def _explain(session: Session, fields: Fields, progress: Progress) -> Json
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
         found = queries.explanation(workspace, request, report)
         return found.scan, wire.explanation_json(found, top)
+
+    return await _asked(session, root, job, progress)
+
+
+async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
+    previous = None
+    if isinstance(pack_id := fields.get("packId"), str):
+        held = session.packs.named(pack_id)
+        if "root" in fields:
+            raise FieldProblem("root", "is that of the pack")
+        root, previous = held.root, held.answer.pack.standing
+        request = session.request(root, {**held.fields, **fields})
+    else:
+        root = session.root_of(fields)
+        request = session.request(root, fields)
+    path, uri, line = fields.get("path"), fields.get("uri"), fields.get("line")
+    if not isinstance(path, str):
+        document = session.located(uri) if isinstance(uri, str) else None
+        if document is None:
+            raise FieldProblem("path", "must be given, or `uri` of a local file")
+        path = str(document)
+    place, at = path, line if isinstance(line, int) else None
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        found = why(workspace, request, place, at, report, previous)
+        return found.scan, wire.why_json(found)
 
     return await _asked(session, root, job, progress)
 
@@ -200,6 +227,7 @@ RUNS: Mapping[Command, Run] = MappingProxyType(
         params.LIVE: _live,
         params.CLOSE: _close,
         params.EXPLAIN: _explain,
+        params.WHY: _why,
         params.FILES: _files,
         params.SEARCH: _search,
         params.GRAPH: _graph,
