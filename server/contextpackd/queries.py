@@ -9,6 +9,7 @@ from pathlib import Path
 from contextpack import model
 from contextpack.bundle import Pack, finish
 from contextpack.classic import File, normalize_query, score_repo
+from contextpack.mentions import missing
 from contextpack.model import BatchCounter, Reason, Skip
 from contextpack.plan import Plan, plan
 from contextpack.ranking import Ranking
@@ -111,7 +112,7 @@ def answer(
                 scan=scan,
                 warnings=(
                     *_entry_warnings(request, planned, workspace, scan),
-                    *_warnings(scan, made),
+                    *_warnings(request.query, scan, made),
                 ),
             )
     raise Superseded(str(workspace.root))
@@ -315,7 +316,7 @@ def _entry_warnings(
     return found
 
 
-def _warnings(scan: Scan, made: Made) -> tuple[Warned, ...]:
+def _warnings(query: str, scan: Scan, made: Made) -> tuple[Warned, ...]:
     pack = made.pack
     found = [Warned(notice.kind.value, notice.message) for notice in scan.notices]
     if not scan.snapshot.sources:
@@ -340,6 +341,10 @@ def _warnings(scan: Scan, made: Made) -> tuple[Warned, ...]:
                 "budget-too-small", f"nothing fits into {made.limit} tokens; raise the budget"
             )
         )
+    for path in missing(scan.snapshot, query):
+        if skip_of(path, scan) is None:
+            told = f"the task names {display_path(path)}, which is no file of the workspace"
+            found.append(Warned("named-but-missing", told))
     if pack.unknown_words:
         words = ", ".join(display_path(word) for word in pack.unknown_words[:10])
         found.append(Warned("unknown-words", f"nowhere in the workspace: {words}"))
