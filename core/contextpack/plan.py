@@ -133,20 +133,9 @@ def _standing(
     if scorer is Scorer.CLASSIC:
         files = [file for path in known if (file := ranking.file(path)) is not None]
         return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
-    chunks = [chunk for path in known for chunk in _chunks_of(snapshot, ranking, path)]
+    chunks = [chunk for path in known for chunk in ranking.chunks_of(path) if chunk.score > 0]
     chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
     return list(_chunks(snapshot, chunks, floor_of(ranking)))
-
-
-def _chunks_of(snapshot: Snapshot, ranking: Ranking, path: Path) -> list[RankedChunk]:
-    slot = snapshot.slots[path]
-    first, end = snapshot.postings.first_chunks[slot : slot + 2].tolist()
-    scored = enumerate(ranking.chunk_scores[first:end].tolist(), first)
-    return [
-        RankedChunk(path, *snapshot.postings.chunk(number), score, number)
-        for number, score in scored
-        if score > 0
-    ]
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:

@@ -219,6 +219,16 @@ class Ranking:
         ):
             yield RankedChunk(path, *postings.chunk(number), score, number)
 
+    def chunks_of(self, path: Path) -> list[RankedChunk]:
+        """All chunks of a file, in its order, those without a score too."""
+        slot = self.snapshot.slots[path]
+        first, end = self.snapshot.postings.first_chunks[slot : slot + 2].tolist()
+        scored = enumerate(self.chunk_scores[first:end].tolist(), first)
+        return [
+            RankedChunk(path, *self.snapshot.postings.chunk(number), score, number)
+            for number, score in scored
+        ]
+
     def parts(self, chunk: RankedChunk) -> Mapping[str, float]:
         """What a chunk's score is made of, see `RULE`; nothing without a breakdown."""
         return self._parts(self.snapshot.slots[chunk.path], chunk.number)

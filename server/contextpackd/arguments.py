@@ -17,7 +17,6 @@ ENVELOPE = "json"
 
 _DEFAULT_TOP = 20
 
-ENTRY_POINTS = ("focus", "origins", "depth", "importers", "diff", "staged")
 """The options that say what a question is about besides words."""
 
 Handler = Callable[[argparse.Namespace], int]
@@ -68,21 +67,21 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     )
 
     explain = _command(
-        commands, handlers, "explain", "the ranking for a task, every score with its parts",
+        commands, handlers, "explain", "the scores of a bundle and of the best outside, each with its parts",
         """examples:
   contextpackd explain "retry failed uploads"
   contextpackd explain "retry failed uploads" --top 5 --format json""",
     )  # fmt: skip
     _add_query(explain)
     _add_root(explain)
-    _add_options(explain, _discovery_options("scorer", *ENTRY_POINTS))
+    _add_options(explain, OPTIONS)
     _add_table_format(explain)
     explain.add_argument(
         "--top",
         type=_positive,
         default=_DEFAULT_TOP,
         metavar="N",
-        help="how many files (default: %(default)s)",
+        help="how many outside the bundle (default: %(default)s)",
     )
 
     _add_daemon(explain)
@@ -275,8 +274,8 @@ def _add_table_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _discovery_options(*more: str) -> list[Option]:
-    wanted = {"include", "exclude", "max_file_bytes", *more}
+def _discovery_options() -> list[Option]:
+    wanted = {"include", "exclude", "max_file_bytes"}
     return [option for option in OPTIONS if option.field in wanted]
 
 

@@ -19,6 +19,7 @@ from contextpack.text import display_path, terminal_safe
 from contextpackd import graphs, queries, report, settings, wire
 from contextpackd.arguments import ENVELOPE
 from contextpackd.errors import DaemonError, OptionProblem, Stopped
+from contextpackd.explanations import explanation
 from contextpackd.graphs import GraphFormat
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.output import OK, USAGE, Outcome, said
@@ -146,11 +147,11 @@ def _pack(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) 
 
 def _explain(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
-    result = queries.explanation(workspace, asked.request, progress)
+    result = explanation(workspace, asked.request, parsed.top, progress)
     if parsed.format == ENVELOPE:
-        shown = _safe(_document(wire.explanation_json(result, parsed.top)), asker)
+        shown = _safe(_document(wire.explanation_json(result)), asker)
     else:
-        shown = report.explanation_table(asker.out, result, parsed.top)
+        shown = report.explanation_table(asker.out, result)
     ranking = result.ranking
     after = "" if ranking.n_relevant else _nothing("", is_fallback=ranking.is_fallback)
     code = OK if ranking.n_relevant else NOTHING

@@ -52,16 +52,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """A ranking, without a bundle."""
-
-    root: str
-    request: Request
-    ranking: Ranking
-    scan: Scan
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
     """A pack, and what it was made with."""
 
@@ -146,12 +136,12 @@ def packed(
     return Made(pack, texts, count, limit)
 
 
-def explanation(workspace: Workspace, request: Request, progress: Progress) -> Explanation:
-    """The ranking for a request. Raises as `answer` does."""
+def ranked(workspace: Workspace, request: Request, progress: Progress) -> tuple[Scan, Ranking]:
+    """The ranking for a request, without a pack. Raises as `answer` does."""
     for _ in range(MAX_ATTEMPTS):
         scan, planned = checked_plan(workspace, request, progress)
         if planned is not None:
-            return Explanation(str(workspace.root), request, planned.ranking, scan)
+            return scan, planned.ranking
     raise Superseded(str(workspace.root))
 
 

@@ -17,11 +17,13 @@ from contextpack.excerpts import Status
 from contextpack.graph import rates
 from contextpack.ledger import Item, trail_shown
 from contextpack.model import LedgerEntry, Outcome, Reason
+from contextpack.ranking import RULE
 from contextpack.text import Lines, display_path
 from contextpackd import graphs
 from contextpackd.bundles import Verification, shown_lines
+from contextpackd.explanations import Explanation
 from contextpackd.graphs import View
-from contextpackd.queries import Answer, Explanation
+from contextpackd.queries import Answer
 from contextpackd.store import Info
 from contextpackd.view import Progress as Advance
 from contextpackd.why import Displacement, Why
@@ -177,12 +179,12 @@ def _show_answer(out: Console, answer: Answer) -> None:
         out.print(f"[yellow]{warning.kind}[/]: {escape(warning.message)}")
 
 
-def explanation_table(screen: Screen, explanation: Explanation, top: int) -> str:
-    """The ranking: each file with its score and the parts of it."""
-    return _drawn(screen, lambda out: _show_explanation(out, explanation, top))
+def explanation_table(screen: Screen, explanation: Explanation) -> str:
+    """The scores of files and of their parts, each with what makes it."""
+    return _drawn(screen, lambda out: _show_explanation(out, explanation))
 
 
-def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
+def _show_explanation(out: Console, explanation: Explanation) -> None:
     ranking = explanation.ranking
     if ranking.is_fallback:
         out.print("no words to look for: ranked by structure and recency (fallback)")
@@ -190,17 +192,34 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
         out.print(
             f"nowhere in the workspace: {escape(', '.join(map(display_path, ranking.unknown_words)))}"
         )
-    names = list(dict.fromkeys(name for file in ranking.files[:top] for name in file.parts))
+    names = list(dict.fromkeys(name for row in explanation.files for name in row.file.parts))
+    names += [n for row in explanation.chunks for n in row.parts if n not in names]
+    names = list(dict.fromkeys(names))
+    headings = ("score:>", *(f"{name}:>" for name in names), "path")
     led = ["imports"] if ranking.trails else []
-    table = columns("rank:>", "score:>", *(f"{name}:>" for name in names), "path", *led)
-    for number, file in enumerate(ranking.files[:top], 1):
-        parts = (f"{file.parts[name]:.3f}" if name in file.parts else "" for name in names)
-        trail = ranking.trails.get(file.path, ())
+    table = columns("rank:>", "in", *headings, *led)
+    for row in explanation.files:
+        cells = _scored(row.file.score, row.file.parts, names)
+        is_in = "in" if row.is_in else ""
+        trail = ranking.trails.get(row.file.path, ())
         way = [escape(trail_shown(trail)) if len(trail) > 1 else ""] if led else []
-        table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path), *way)
+        table.add_row(str(row.rank or ""), is_in, *cells, _safe(row.file.path), *way)
     out.print(table)
-    if len(ranking.files) > top:
-        out.print(f"… {len(ranking.files) - top} more (--top N)")
+    n_shown = sum(row.rank is not None for row in explanation.files)
+    if ranking.n_relevant > n_shown:
+        out.print(f"… {ranking.n_relevant - n_shown} more (--top N)")
+    table = columns("in", *headings)
+    for found in explanation.chunks:
+        how = "" if found.state is State.OUT else found.state.value
+        cells = _scored(found.chunk.score, found.parts, names)
+        place = f"{_safe(found.chunk.path)}[dim]:{_ranges([found.chunk.lines])}[/]"
+        table.add_row(how, *cells, place)
+    out.print(table)
+    out.print(f"[dim]{RULE}[/]")
+
+
+def _scored(score: float, parts: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [f"{score:.3f}", *(f"{parts[name]:.3f}" if name in parts else "" for name in names)]
 
 
 def why_table(screen: Screen, found: Why) -> str:

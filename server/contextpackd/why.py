@@ -243,16 +243,12 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
 
 def _chunk(asked: _Question, path: model.Path, line: int) -> RankedChunk:
     """The chunk at a line: those of a text cover it."""
-    ranking, postings = asked.ranking, asked.ranking.snapshot.postings
-    slot = ranking.snapshot.slots[path]
-    for number in range(*postings.first_chunks[slot : slot + 2].tolist()):
-        lines, tokens = postings.chunk(number)
-        if lines.start <= line <= lines.end:
-            score = float(ranking.chunk_scores[number])
-            if asked.request.scorer is Scorer.CLASSIC:
-                score = ranking.score(path)
-            return RankedChunk(path, lines, tokens, score, number)
-    raise AssertionError("the chunks of a text cover it")
+    ranking = asked.ranking
+    chunks = ranking.chunks_of(path)
+    chunk = next(chunk for chunk in chunks if chunk.lines.start <= line <= chunk.lines.end)
+    if asked.request.scorer is Scorer.CLASSIC:
+        return replace(chunk, score=ranking.score(path))
+    return chunk
 
 
 def _over_by(

@@ -11,6 +11,7 @@ from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
 from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem
+from contextpackd.explanations import explanation
 from contextpackd.lsp import params
 from contextpackd.lsp.asking import answered, shown
 from contextpackd.lsp.packs import Held
@@ -92,8 +93,8 @@ async def _explain(session: Session, fields: Fields, progress: Progress) -> Json
     top = _top(fields)
 
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
-        return found.scan, wire.explanation_json(found, top)
+        found = explanation(workspace, request, top, report)
+        return found.scan, wire.explanation_json(found)
 
     return await _asked(session, root, job, progress)
 
@@ -130,11 +131,11 @@ async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
     top = _top(fields)
 
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
-        chunks = [_chunk_json(root, chunk) for chunk in islice(found.ranking.chunks(), top)]
-        return found.scan, {
-            "query": found.request.query, "root": display_path(str(root)),
-            "nRanked": found.ranking.n_relevant, "chunks": chunks,
+        scan, ranking = queries.ranked(workspace, request, report)
+        chunks = [_chunk_json(root, chunk) for chunk in islice(ranking.chunks(), top)]
+        return scan, {
+            "query": request.query, "root": display_path(str(root)),
+            "nRanked": ranking.n_relevant, "chunks": chunks,
         }  # fmt: skip
 
     return await _asked(session, root, job, progress)

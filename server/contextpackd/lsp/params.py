@@ -88,9 +88,13 @@ CLOSE = Command(
 )  # fmt: skip
 EXPLAIN = Command(
     "contextpack.explain",
-    "The ranking of files for a task, every score with its parts.",
+    "The scores of a bundle's files and parts and of the best outside, each with what makes it.",
     Takes.ALL,
-    (_QUERY, *_ROOT, _TOP),
+    (
+        _QUERY,
+        *_ROOT,
+        Field("top", Shape.COUNT, f"how many outside the bundle (default: {DEFAULT_TOP})"),
+    ),
 )
 WHY = Command(
     "contextpack.why",
