@@ -17,8 +17,6 @@ ENVELOPE = "json"
 
 _DEFAULT_TOP = 20
 
-"""The options that say what a question is about besides words."""
-
 Handler = Callable[[argparse.Namespace], int]
 """Runs one command and gives its exit code."""
 

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextpack.classic import File, normalize_query, score_repo
+from contextpack.plan import plan
 from contextpack.rank import rank
 from contextpack.ranking import RULE, Ranking, classic_ranking
+from contextpack.request import Focus, Request, Scorer
+from contextpack.text import Lines
 from harness.memory import history_of, snapshot_of
 from harness.strategies import queries, workspaces
 
@@ -19,9 +22,10 @@ TOLERANCE = 1e-5
 
 def score_of(parts: Mapping[str, float]) -> float:
     """The score by the rule, which is written out here once more."""
-    apart = {"factor", "mention", "line", "header", "divisor"}
+    added = ("mention", "line", "focus", "changed", "test", "reach")
+    apart = {"factor", "header", "divisor", *added}
     inner = sum(value for name, value in parts.items() if name not in apart)
-    outright = parts.get("mention", 0.0) + parts.get("line", 0.0)
+    outright = sum(parts.get(name, 0.0) for name in added)
     before = parts.get("factor", 1.0) * inner + outright
     return max(before, parts.get("header", 0.0)) / parts.get("divisor", 1.0)
 
@@ -78,11 +82,35 @@ def test_every_part_of_the_rule_is_met() -> None:
     names |= check(rank(made, ""))
     # A part that appears must be known to the rule, and to this test.
     assert names == {
-        "body", "stem", "named", "directory", "mention", "history", "imports", "used", "using",
+        "stem", "named", "directory", "mention", "history", "imports", "used", "using",
         "chunk", "line", "factor", "header", "divisor", "importers", "depth",
     }  # fmt: skip
     for name in ("factor", "mention", "line", "header", "divisor"):
         assert name in RULE
+
+
+def test_so_do_those_of_entry_points() -> None:
+    files = {
+        "src/lexer.py": "import os\n" * 40 + function("lex_comma", "comma"),
+        "src/parser.py": "from src.lexer import lex_comma\n"
+        + function("parse", "lex_comma(1)"),
+        "tests/test_lexer.py": "from src.lexer import lex_comma\n"
+        + function("test_lexer", "lex_comma(2)"),
+    }
+    made = snapshot_of(files)
+    names = set[str]()
+    for query in ("comma", ""):
+        for scorer in Scorer:
+            focus = Request(query=query, focus=(Focus("src/lexer.py"),), scorer=scorer)
+            names |= check(plan(made, focus).ranking)
+            origin = Request(query=query, origins=("src/parser.py",), scorer=scorer)
+            names |= check(plan(made, origin).ranking)
+            changed = Request(query=query, diff="HEAD", scorer=scorer)
+            lines = {"src/lexer.py": (Lines(43, 44),)}
+            names |= check(plan(made, changed, changed=lines).ranking)
+    outright = {"focus", "reach", "changed", "test"}
+    assert outright | {"near", "caller"} <= names
+    assert all(name in RULE for name in outright)
 
 
 def test_what_is_kept_of_an_answer_has_no_parts() -> None:

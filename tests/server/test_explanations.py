@@ -52,9 +52,10 @@ def explained(folder: Path, query: str, n_outside: int, **options: Any) -> Any:
 
 def score_of(parts: dict[str, float]) -> float:
     """The score by the rule that the answer states, written out once more."""
-    apart = {"factor", "mention", "line", "header", "divisor"}
+    added = ("mention", "line", "focus", "changed", "test", "reach")
+    apart = {"factor", "header", "divisor", *added}
     inner = sum(value for name, value in parts.items() if name not in apart)
-    outright = parts.get("mention", 0.0) + parts.get("line", 0.0)
+    outright = sum(parts.get(name, 0.0) for name in added)
     before = parts.get("factor", 1.0) * inner + outright
     return max(before, parts.get("header", 0.0)) / parts.get("divisor", 1.0)
 
@@ -67,9 +68,12 @@ def score_of(parts: dict[str, float]) -> float:
     budget=st.integers(60, 3000),
     n_outside=st.integers(1, 20),
     options=st.sampled_from(
-        [{}, {"scorer": "classic"}, {"pins": ["README.md"]}, {"strategy": "mmr"}]
+        [
+            {}, {"scorer": "classic"}, {"pins": ["README.md"]}, {"strategy": "mmr"},
+            {"focus": ["src/lending/policy.py:12"]}, {"origins": ["src/lending/policy.py"]},
+        ]
     ),
-)
+)  # fmt: skip
 def test_every_score_is_made_of_what_is_shown(
     folder: Path, root: Root, query: str, budget: int, n_outside: int, options: dict[str, Any]
 ) -> None:
