@@ -92,7 +92,7 @@ def state(pack: Pack, target: Target, text: Lined) -> State:
     spans = shown(pack, target.path)
     if not any(_common(span, lines) for span in spans):
         return State.OUT
-    is_rest_blank = all(not text.of(gap).strip() for gap in _gaps(spans, lines))
+    is_rest_blank = all(not text.of(gap).strip() for gap in gaps(spans, lines))
     return State.IN if is_rest_blank else State.PART
 
 
@@ -205,7 +205,7 @@ def displaced(before: Pack, after: Pack) -> tuple[Displaced, ...]:
     found: list[Displaced] = []
     for path in before.account.order:
         stays = shown(after, path)
-        gone = [gap for span in shown(before, path) for gap in _gaps(stays, span)]
+        gone = [gap for span in shown(before, path) for gap in gaps(stays, span)]
         is_gone = path not in after.account.shelf.pieces
         if gone or is_gone:
             found.append(Displaced(path, tuple(gone), is_gone))
@@ -282,12 +282,14 @@ def _common(one: Lines, other: Lines) -> Lines | None:
     return Lines(start, end) if start <= end else None
 
 
-def _gaps(parts: Iterable[Lines], whole: Lines) -> list[Lines]:
+def gaps(parts: Iterable[Lines], whole: Lines) -> list[Lines]:
     """What of a range is in none of these parts, which stand in order and may reach beyond it."""
-    gaps: list[Lines] = []
+    found: list[Lines] = []
     start = whole.start
     for part in parts:
-        if start < part.start <= whole.end:
-            gaps.append(Lines(start, part.start - 1))
+        if part.start > whole.end:
+            break
+        if start < part.start:
+            found.append(Lines(start, part.start - 1))
         start = max(start, part.end + 1)
-    return gaps if start > whole.end else [*gaps, Lines(start, whole.end)]
+    return found if start > whole.end else [*found, Lines(start, whole.end)]

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.admission import MAX_TRIED_TOKENS, MAX_TRIES, Admission, most_of, smallest
+from contextpack.admission import (
+    MAX_TRIED_TOKENS,
+    MAX_TRIES,
+    Admission,
+    gaps,
+    most_of,
+    smallest,
+)
+from contextpack.text import Lines, merged
 
 MOST = 3000
 
@@ -62,6 +70,19 @@ def test_the_search_is_bounded() -> None:
         assert len(tried) <= MAX_TRIES or sum(before) <= MAX_TRIED_TOKENS
         assert most == max(tried)
         assert last
+
+
+lines_of_files = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 6)), max_size=5).map(
+    lambda drawn: merged(Lines(start, start + length) for start, length in drawn)
+)
+
+
+@given(lines_of_files, st.tuples(st.integers(1, 30), st.integers(0, 12)))
+def test_what_is_missing_of_a_range(parts: tuple[Lines, ...], drawn: tuple[int, int]) -> None:
+    whole = Lines(drawn[0], drawn[0] + drawn[1])
+    shown = {line for part in parts for line in range(part.start, part.end + 1)}
+    missing = [line for gap in gaps(parts, whole) for line in range(gap.start, gap.end + 1)]
+    assert [n for n in range(whole.start, whole.end + 1) if n not in shown] == missing
 
 
 @pytest.mark.parametrize(

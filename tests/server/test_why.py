@@ -155,6 +155,27 @@ def test_a_proven_smallest_budget_is_the_smallest(
             assert not is_in(root, root.pack(query, smaller), found)
 
 
+def test_a_file_that_is_cut_for_another_leaves_in_part(root: Root) -> None:
+    """A pin of a blank file costs a dozen tokens, for which some file shows fewer lines."""
+    seen = 0
+    for budget in range(300, 2000, 37):
+        before = root.pack(QUERY, budget)
+        after = root.pack(QUERY, budget, pins=["blank.md"])
+        if [i.path for i in before.items] == [
+            i.path for i in after.items if i.path != "blank.md"
+        ]:
+            told = root.why("blank.md", QUERY, budget).displacement
+            assert told is not None
+            for file in told.files:
+                assert not file.is_gone
+                left = {n for r in file.ranges for n in range(r.start, r.end + 1)}
+                assert left == lines_shown(before, file.path) - lines_shown(after, file.path)
+                seen += 1
+        if seen:
+            break
+    assert seen
+
+
 def test_ranks_are_places_in_the_ranking(root: Root) -> None:
     scored = [e for e in root.pack(QUERY, 900, ledger="all").ledger if e.score]
     best_first = sorted(scored, key=lambda entry: (-(entry.score or 0.0), entry.path))
