@@ -10,7 +10,7 @@ With a predecessor this is the fresh choice, towards which `stable` moves what s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -129,7 +129,7 @@ def finish(
     were counted with, so that their counts are the request's too. With `previous`, the standing
     of an earlier pack, this one follows it as `stable` says.
     """
-    desk = _desk(plan.request, snapshot, texts, count, limit)
+    desk = desk_of(plan.request, snapshot, texts, count, limit)
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
     counts = counted_already if is_index_counter else counted_with(count)
@@ -154,6 +154,7 @@ def finish(
         forced=choices.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
         duplicates=repeated,
+        repeats=chosen.duplicates,
         is_capped=plan.is_capped,
     )
     score = total_score(shelf, choices)
@@ -171,7 +172,8 @@ def finish(
         changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
         given_up=max(0.0, round(fresh_score - score, SCORE_DIGITS)),
-        account=account,
+        # Nobody asks for the parts of what was answered before.
+        account=replace(account, ranking=plan.ranking.without_parts()),
         standing=Standing(
             text=text,
             revision=standing.revision + is_new,
@@ -181,13 +183,14 @@ def finish(
     )
 
 
-def _desk(
+def desk_of(
     request: Request,
     snapshot: Snapshot,
     texts: Mapping[Path, str],
     count: BatchCounter,
     limit: int,
 ) -> Desk:
+    """What filling a shelf for a request needs; `texts` are those of the files to show."""
     return Desk(
         texts={path: lined(text) for path, text in texts.items()},
         languages={path: snapshot.sources[path].language for path in texts},

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.entry import Entry
@@ -17,7 +18,15 @@ from contextpack.history import credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
-from contextpack.ranking import SCORE_DIGITS, Ranking, at_best, best_by_file, ranking_of
+from contextpack.ranking import (
+    SCORE_DIGITS,
+    Breakdown,
+    Holder,
+    Part,
+    Ranking,
+    best_by_file,
+    ranking_of,
+)
 from contextpack.related import related
 from contextpack.snapshot import Snapshot
 
@@ -93,44 +102,80 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     total = (own + about) * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
-    parts |= {name: best_by_file(lift, postings) for name, lift in lifts.items()}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
-    total += parts["mention"][postings.chunk_slots] + line_bonus(postings, meant)
+    lines = line_bonus(postings, meant)
+    total += parts["mention"][postings.chunk_slots] + lines
     if entry is not None:
-        total, entered = _with_entry(total, factors, entry, postings)
-        parts |= entered
-    total = _with_headers(total, postings)
-    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
-    parts["chunk"] = CHUNK_WEIGHT * best_chunks
-    return ranking_of(
-        snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False,
-        trails=entry.trails if entry is not None else {},
-    )  # fmt: skip
-
-
-def _with_entry(
-    scores: Floats, factors: Floats, entry: Entry, postings: Postings
-) -> tuple[Floats, dict[str, Floats]]:
-    """The scores of chunks with what the entry points add, and the parts of files that makes."""
-    by_chunk = factors[postings.chunk_slots]
-    lifts = {**entry.named, **{name: lift * by_chunk for name, lift in entry.found.items()}}
-    total = sum(lifts.values(), scores)
-    if entry.within is not None:
-        total = np.where(entry.within[postings.chunk_slots], total, 0.0)
-    return total, {name: at_best(lift, total, postings) for name, lift in lifts.items()}
+        total = _with_entry(total, factors, entry, postings)
+    made = (
+        Part("stem", parts["stem"]),
+        Part("named", parts["named"]),
+        Part("directory", parts["directory"], Holder.WORDED),
+        Part("mention", parts["mention"], is_outright=True),
+        Part("history", parts["history"]),
+        Part("imports", parts["imports"]),
+        *(Part(name, lift, Holder.CHUNK) for name, lift in lifts.items()),
+        *_entry_parts(entry),
+        Part("chunk", own, Holder.CHUNK),
+        Part("line", lines, Holder.CHUNK, is_outright=True),
+    )
+    return _arranged(
+        snapshot, total, made, factors, chunk_scores > 0, _unknown(postings, asked), entry
+    )
 
 
 def _entered(snapshot: Snapshot, entry: Entry) -> Ranking:
-    """Without words: only what the entry points say. A file's parts add up to its score."""
-    postings = snapshot.postings
+    """Without words: only what the entry points say."""
     factors = kind_factors(snapshot, question(""))
-    nothing = np.zeros(len(postings.chunk_slots))
-    total, parts = _with_entry(nothing, factors, entry, postings)
-    total = _with_headers(total, postings)
-    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    nothing = np.zeros(len(snapshot.postings.chunk_slots))
+    total = _with_entry(nothing, factors, entry, snapshot.postings)
+    return _arranged(snapshot, total, _entry_parts(entry), factors, nothing > 0, (), entry)
+
+
+def _with_entry(scores: Floats, factors: Floats, entry: Entry, postings: Postings) -> Floats:
+    """The scores of chunks with what the entry points add."""
+    by_chunk = factors[postings.chunk_slots]
+    total = sum(
+        entry.named.values(), sum(entry.found.values(), np.zeros(len(scores))) * by_chunk
+    )
+    total = scores + total
+    return (
+        total
+        if entry.within is None
+        else np.where(entry.within[postings.chunk_slots], total, 0.0)
+    )
+
+
+def _entry_parts(entry: Entry | None) -> tuple[Part, ...]:
+    if entry is None:
+        return ()
+    return (
+        *(
+            Part(name, lift, Holder.CHUNK, is_outright=True)
+            for name, lift in entry.named.items()
+        ),
+        *(Part(name, lift, Holder.CHUNK) for name, lift in entry.found.items()),
+    )
+
+
+def _arranged(
+    snapshot: Snapshot,
+    total: Floats,
+    parts: tuple[Part, ...],
+    factors: Floats,
+    is_worded: NDArray[np.bool_],
+    unknown: tuple[str, ...],
+    entry: Entry | None,
+) -> Ranking:
+    """The ranking of chunks with these scores, as they stand to the others of their files."""
+    postings = snapshot.postings
+    headers = HEADER_SHARE * best_by_file(total, postings)
+    total = _with_headers(total, headers, postings)
+    divisors = 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    breakdown = Breakdown(parts, factors, is_worded, headers, divisors)
     return ranking_of(
-        snapshot, total, parts, np.ones(postings.n_slots), (), is_fallback=False,
-        trails=entry.trails,
+        snapshot, total / divisors, breakdown, unknown, is_fallback=False,
+        trails=entry.trails if entry is not None else {},
     )  # fmt: skip
 
 
@@ -152,13 +197,11 @@ def _most_telling(asked: Question, postings: Postings) -> Question:
     return replace(asked, weights=MappingProxyType(kept))
 
 
-def _with_headers(scores: Floats, postings: Postings) -> Floats:
-    """The start of each file gets a share of what its best chunk has."""
+def _with_headers(scores: Floats, least: Floats, postings: Postings) -> Floats:
+    """The start of each file gets at least what is meant for it, by slot."""
     filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
     headers = postings.first_chunks[filled]
-    scores[headers] = np.maximum(
-        scores[headers], HEADER_SHARE * best_by_file(scores, postings)[filled]
-    )
+    scores[headers] = np.maximum(scores[headers], least[filled])
     return scores
 
 
@@ -265,5 +308,12 @@ def _fallback(snapshot: Snapshot) -> Ranking:
     position = (
         np.arange(len(postings.chunk_slots)) - postings.first_chunks[postings.chunk_slots]
     )
-    scores = base[postings.chunk_slots] / (1 + 0.25 * position)
-    return ranking_of(snapshot, scores, parts, factors, (), is_fallback=True, trails={})
+    breakdown = Breakdown(
+        parts=tuple(Part(name, values) for name, values in parts.items()),
+        factors=factors,
+        is_worded=np.zeros(len(position), np.bool_),
+        headers=np.zeros(postings.n_slots),
+        divisors=(1 + 0.25 * position).astype(np.float64),
+    )
+    scores = base[postings.chunk_slots] / breakdown.divisors
+    return ranking_of(snapshot, scores, breakdown, (), is_fallback=True, trails={})

@@ -11,6 +11,7 @@ from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
 from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem
+from contextpackd.explanations import explanation
 from contextpackd.lsp import params
 from contextpackd.lsp.asking import answered, shown
 from contextpackd.lsp.packs import Held
@@ -18,6 +19,7 @@ from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.view import Progress
+from contextpackd.why import why
 from contextpackd.wire import Json
 from contextpackd.workspace import Scan, Workspace
 
@@ -91,8 +93,34 @@ async def _explain(session: Session, fields: Fields, progress: Progress) -> Json
     top = _top(fields)
 
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
-        return found.scan, wire.explanation_json(found, top)
+        found = explanation(workspace, request, top, report)
+        return found.scan, wire.explanation_json(found)
+
+    return await _asked(session, root, job, progress)
+
+
+async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
+    previous = None
+    if isinstance(pack_id := fields.get("packId"), str):
+        held = session.packs.named(pack_id)
+        if "root" in fields:
+            raise FieldProblem("root", "is that of the pack")
+        root, previous = held.root, held.answer.pack.standing
+        request = session.request(root, {**held.fields, **fields})
+    else:
+        root = session.root_of(fields)
+        request = session.request(root, fields)
+    path, uri, line = fields.get("path"), fields.get("uri"), fields.get("line")
+    if not isinstance(path, str):
+        document = session.located(uri) if isinstance(uri, str) else None
+        if document is None:
+            raise FieldProblem("path", "must be given, or `uri` of a local file")
+        path = str(document)
+    place, at = path, line if isinstance(line, int) else None
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
+        found = why(workspace, request, place, at, report, previous)
+        return found.scan, wire.why_json(found)
 
     return await _asked(session, root, job, progress)
 
@@ -103,11 +131,11 @@ async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
     top = _top(fields)
 
     def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
-        chunks = [_chunk_json(root, chunk) for chunk in islice(found.ranking.chunks(), top)]
-        return found.scan, {
-            "query": found.request.query, "root": display_path(str(root)),
-            "nRanked": found.ranking.n_relevant, "chunks": chunks,
+        scan, ranking = queries.ranked(workspace, request, report)
+        chunks = [_chunk_json(root, chunk) for chunk in islice(ranking.chunks(), top)]
+        return scan, {
+            "query": request.query, "root": display_path(str(root)),
+            "nRanked": ranking.n_relevant, "chunks": chunks,
         }  # fmt: skip
 
     return await _asked(session, root, job, progress)
@@ -200,6 +228,7 @@ RUNS: Mapping[Command, Run] = MappingProxyType(
         params.LIVE: _live,
         params.CLOSE: _close,
         params.EXPLAIN: _explain,
+        params.WHY: _why,
         params.FILES: _files,
         params.SEARCH: _search,
         params.GRAPH: _graph,
