@@ -283,6 +283,9 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             continue
         n_single = max(0, n_single or MIN_BATCH) - 1
         candidate, at = order[at], at + 1
+        if _introduces_nothing(candidate, shelf):
+            missed.append(candidate)
+            continue
         over = candidate.tokens - (desk.limit - shelf.tokens)
         if over <= 0 or (over <= JOINED_TOKENS and n_unjoined < MAX_JOIN_TRIES):
             added = with_lines(shelf, candidate.path, candidate.lines, desk)
@@ -291,9 +294,16 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             missed.append(candidate)
         shelf = added or shelf
     for candidate in missed[:MAX_CUT_TRIES]:
+        if _introduces_nothing(candidate, shelf):
+            continue
         cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
         shelf = cut or shelf
     return shelf
+
+
+def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:
+    """Whether it is the start of a file of which nothing stands."""
+    return candidate.is_introduction and candidate.path not in shelf.pieces
 
 
 def _batch(
@@ -304,6 +314,8 @@ def _batch(
     paths = set(shelf.pieces)
     batch: list[Candidate] = []
     for candidate in islice(order, start, None):
+        if candidate.is_introduction and candidate.path not in paths:
+            break
         room -= candidate.tokens + RANGE_TOKENS
         room -= 0 if candidate.path in paths else HEAD_TOKENS
         if room < 0:

@@ -34,6 +34,8 @@ class Candidate:
     score: float
     tokens: int
     """Of its text by the index's counter: an estimate when the request's model has another."""
+    is_introduction: bool = False
+    """Whether it is the start of a file of which another part is better: alone it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ())
     else:
         # Below the cut lie the many that have a common word and nothing else, often all alike.
         floor = floor_of(ranking)
-        found = _chunks(snapshot, ranking.chunks(floor), floor)
+        found = _chunks(snapshot, ranking, ranking.chunks(floor), floor)
     kept: list[Candidate] = []
     tokens = 0
     for candidate in islice(found, request.max_candidates):
@@ -112,14 +114,15 @@ def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candida
 
 
 def _chunks(
-    snapshot: Snapshot, best_first: Iterable[RankedChunk], floor: float
+    snapshot: Snapshot, ranking: Ranking, best_first: Iterable[RankedChunk], floor: float
 ) -> Iterator[Candidate]:
     small = set[Path]()
     for ranked in best_first:
         if ranked.score < floor:
             break
         if snapshot.sources[ranked.path].tokens > SMALL_FILE_TOKENS:
-            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens)
+            introduces = ranked.lines.start == 1 and ranked.score < ranking.score(ranked.path)
+            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens, introduces)
         elif ranked.path not in small:
             small.add(ranked.path)
             yield _whole(snapshot, ranked.path, ranked.score)
@@ -135,7 +138,7 @@ def _standing(
         return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
     chunks = [chunk for path in known for chunk in ranking.chunks_of(path) if chunk.score > 0]
     chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
-    return list(_chunks(snapshot, chunks, floor_of(ranking)))
+    return list(_chunks(snapshot, ranking, chunks, floor_of(ranking)))
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:

@@ -4,7 +4,7 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.entry import Entry
 from contextpack.factors import kind_factors
-from contextpack.history import credited
+from contextpack.history import companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
+from contextpack.model import Path
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
 from contextpack.ranking import (
@@ -44,9 +45,14 @@ NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
+TOGETHER_WEIGHT = 0.5
 USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
 MENTION_WEIGHT = 2.0
+
+# Of so many of the best files the companions are looked at: those that past commits changed
+# together with them.
+N_COMPANIED = 5
 
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
 ABSENT_SHARE = 0.25
@@ -86,7 +92,8 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
-        "history": HISTORY_WEIGHT * _credits(snapshot, asked),
+        "history": HISTORY_WEIGHT
+        * _by_slot(snapshot, credited(snapshot.history, asked.weights)),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(best_by_file(chunk_scores, postings))
@@ -100,6 +107,10 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     about = worded + named[postings.chunk_slots]
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
+    parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
+    # As for directories: which part of a companion is meant, its words must say.
+    worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
+    total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
@@ -114,6 +125,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
         Part("mention", parts["mention"], is_outright=True),
         Part("history", parts["history"]),
         Part("imports", parts["imports"]),
+        Part("together", parts["together"], Holder.WORDED),
         *(Part(name, lift, Holder.CHUNK) for name, lift in lifts.items()),
         *_entry_parts(entry),
         Part("chunk", own, Holder.CHUNK),
@@ -259,13 +271,28 @@ def _scaled(scores: Floats) -> Floats:
     return scores / top if top > 0 else scores
 
 
-def _credits(snapshot: Snapshot, asked: Question) -> Floats:
-    """How much of the query the most alike of the past commits says that touched each file."""
-    scores = np.zeros(snapshot.postings.n_slots)
-    for path, value in credited(snapshot.history, asked.weights).items():
+def _by_slot(snapshot: Snapshot, values: Mapping[Path, float]) -> Floats:
+    """What is known of files by their paths, some of which may be gone."""
+    found = np.zeros(snapshot.postings.n_slots)
+    for path, value in values.items():
         if path in snapshot.slots:
-            scores[snapshot.slots[path]] = value
-    return scores
+            found[snapshot.slots[path]] = value
+    return found
+
+
+def _together(snapshot: Snapshot, scores: Floats) -> Floats:
+    """How closely each file belongs to one of the best, by past commits, times that one's score."""
+    best = {snapshot.paths[slot]: float(scores[slot]) for slot in _best_files(snapshot, scores)}
+    return _by_slot(snapshot, companions(snapshot.history, best))
+
+
+def _best_files(snapshot: Snapshot, scores: Floats) -> list[int]:
+    """The slots of the best files, ties by path."""
+    rounded = np.round(scores, SCORE_DIGITS)
+    n = min(N_COMPANIED, len(rounded))
+    least = np.partition(rounded, len(rounded) - n)[len(rounded) - n] if n else 0.0
+    slots = np.flatnonzero((rounded >= least) & (rounded > 0)).tolist()
+    return sorted(slots, key=lambda slot: (-rounded[slot], snapshot.paths[slot]))[:n]
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
