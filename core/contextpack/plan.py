@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from contextpack.entry import entry
+from contextpack.entry import Entry, entry
 from contextpack.model import Detail, Path
 from contextpack.rank import rank
-from contextpack.ranking import RankedChunk, RankedFile, Ranking, classic_ranking
+from contextpack.ranking import SCORE_DIGITS, RankedChunk, RankedFile, Ranking, classic_ranking
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines
@@ -73,11 +73,11 @@ def plan(
     entered = entry(snapshot, request, changed)
     if request.scorer is Scorer.CLASSIC:
         ranking = classic_ranking(snapshot, classic_scores or {}, entered)
-        found = _files(snapshot, ranking.files)
+        found, floor = _files(snapshot, ranking.files), 0.0
     else:
         ranking = rank(snapshot, request.query, entered)
+        floor = _floor(ranking, entered)
         # Below the cut lie the many that have a common word and nothing else, often all alike.
-        floor = _floor(ranking)
         found = _chunks(snapshot, ranking.chunks(floor), floor)
     kept: list[Candidate] = []
     tokens = 0
@@ -89,12 +89,23 @@ def plan(
     is_capped = len(kept) == request.max_candidates and next(found, None) is not None
     if request.max_candidates is None:
         waiting = set(standing) - {candidate.path for candidate in kept}
-        kept += _standing(snapshot, ranking, request.scorer, sorted(waiting))
+        kept += _standing(snapshot, ranking, request.scorer, sorted(waiting), floor)
     return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
 
 
-def _floor(ranking: Ranking) -> float:
-    return MIN_SCORE_SHARE * float(ranking.chunk_scores.max(initial=0.0))
+def _floor(ranking: Ranking, entered: Entry | None) -> float:
+    """The cut: a share of the best score, or of what words alone make of one if there are words.
+
+    What somebody points at must not make noise of what the words found.
+    """
+    best = float(ranking.chunk_scores.max(initial=0.0))
+    if entered is not None:
+        added = [ranking.parts[name] for name in (*entered.named, *entered.found)]
+        said = round(
+            float((ranking.file_scores - sum(added)).max(initial=0.0)), SCORE_DIGITS - 1
+        )
+        best = min(best, said) if said > 0 else best
+    return MIN_SCORE_SHARE * best
 
 
 def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:
@@ -117,7 +128,7 @@ def _chunks(
 
 
 def _standing(
-    snapshot: Snapshot, ranking: Ranking, scorer: Scorer, paths: Iterable[Path]
+    snapshot: Snapshot, ranking: Ranking, scorer: Scorer, paths: Iterable[Path], floor: float
 ) -> list[Candidate]:
     """The candidates of these files that are not below the cut, best first."""
     known = [path for path in paths if path in snapshot.slots]
@@ -126,7 +137,7 @@ def _standing(
         return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
     chunks = [chunk for path in known for chunk in _chunks_of(snapshot, ranking, path)]
     chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
-    return list(_chunks(snapshot, chunks, _floor(ranking)))
+    return list(_chunks(snapshot, chunks, floor))
 
 
 def _chunks_of(snapshot: Snapshot, ranking: Ranking, path: Path) -> list[RankedChunk]:
