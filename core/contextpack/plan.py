@@ -105,7 +105,7 @@ def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ())
 
 def floor_of(ranking: Ranking) -> float:
     """The score below which a chunk is no candidate."""
-    return MIN_SCORE_SHARE * float(ranking.chunk_scores.max(initial=0.0))
+    return MIN_SCORE_SHARE * ranking.best_said
 
 
 def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:

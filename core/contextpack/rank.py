@@ -116,6 +116,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     lines = line_bonus(postings, meant)
     total += parts["mention"][postings.chunk_slots] + lines
+    best_said = float(total.max(initial=0.0))
     if entry is not None:
         total = _with_entry(total, factors, entry, postings)
     made = (
@@ -131,8 +132,9 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
         Part("chunk", own, Holder.CHUNK),
         Part("line", lines, Holder.CHUNK, is_outright=True),
     )
+    unknown = _unknown(postings, asked)
     return _arranged(
-        snapshot, total, made, factors, chunk_scores > 0, _unknown(postings, asked), entry
+        snapshot, total, made, factors, chunk_scores > 0, unknown, entry, best_said
     )
 
 
@@ -178,6 +180,7 @@ def _arranged(
     is_worded: NDArray[np.bool_],
     unknown: tuple[str, ...],
     entry: Entry | None,
+    best_said: float = 0.0,
 ) -> Ranking:
     """The ranking of chunks with these scores, as they stand to the others of their files."""
     postings = snapshot.postings
@@ -187,7 +190,7 @@ def _arranged(
     breakdown = Breakdown(parts, factors, is_worded, headers, divisors)
     return ranking_of(
         snapshot, total / divisors, breakdown, unknown, is_fallback=False,
-        trails=entry.trails if entry is not None else {},
+        trails=entry.trails if entry is not None else {}, best_said=best_said,
     )  # fmt: skip
 
 

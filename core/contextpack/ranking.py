@@ -143,6 +143,11 @@ class Ranking:
     """Words of the query that stand nowhere in the workspace."""
     is_fallback: bool
     """Whether nothing said what to look for, so that structure and recency decided."""
+    best_said: float
+    """The best score that words alone make of a chunk; that of all parts where they make none.
+
+    What somebody points at must not make noise of what the words found.
+    """
     trails: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     """For files that imports led to: the files on the way, each imports the next one."""
 
@@ -267,10 +272,12 @@ def ranking_of(
     *,
     is_fallback: bool,
     trails: Mapping[Path, tuple[Path, ...]],
+    best_said: float = 0.0,
 ) -> Ranking:
     """The ranking that scores of chunks and their parts are; scores are rounded here."""
     postings = snapshot.postings
     scores = np.round(chunk_scores, SCORE_DIGITS)
+    best, said = float(scores.max(initial=0.0)), round(best_said, SCORE_DIGITS)
     return Ranking(
         snapshot=snapshot,
         chunk_scores=scores,
@@ -278,6 +285,7 @@ def ranking_of(
         breakdown=breakdown,
         unknown_words=unknown,
         is_fallback=is_fallback,
+        best_said=min(best, said) if said > 0 else best,
         trails=trails,
     )
 
@@ -317,6 +325,7 @@ def classic_ranking(
         ),
         unknown_words=(),
         is_fallback=False,
+        best_said=0.0,
         trails=entry.trails if entry is not None else {},
     )
 
