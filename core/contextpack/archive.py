@@ -22,11 +22,11 @@ from contextpack.postings import Rows, Segment, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
 
-ARCHIVE_VERSION = 1
+ARCHIVE_VERSION = 2
 """Kept by hand: raised when a snapshot is written or read otherwise."""
 
 _RowsWire = tuple[bytes, bytes, bytes, bytes]
-_SegmentWire = tuple[str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes]
+_SegmentWire = tuple[str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes, bytes, bytes]
 _Wire = tuple[
     int, list[Source], list[Path], bytes, bytes, list[_SegmentWire], bytes, bytes, dict[Path, str]
 ]  # fmt: skip
@@ -122,6 +122,8 @@ def _segment_wire(segment: Segment) -> _SegmentWire:
         _rows_wire(segment.directories),
         _rows_wire(segment.stems),
         segment.first_chunks.tobytes(),
+        segment.rare_starts.tobytes(),
+        segment.rare_terms.tobytes(),
         segment.chunk_lengths.tobytes(),
         segment.chunk_table.tobytes(),
     )
@@ -134,7 +136,8 @@ def _rows_wire(rows: Rows) -> _RowsWire:
 
 
 def _segment_of(wire: _SegmentWire) -> Segment:
-    vocabulary, chunks, directories, stems, first_chunks, lengths, table = wire
+    vocabulary, chunks, directories, stems, first_chunks, *rare, lengths, table = wire
+    rare_starts, rare_terms = rare
     terms = vocabulary.split("\n") if vocabulary else []
     numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
     return Segment(
@@ -144,6 +147,8 @@ def _segment_of(wire: _SegmentWire) -> Segment:
         directories=_rows_of(directories),
         stems=_rows_of(stems),
         first_chunks=np.frombuffer(first_chunks, np.int32),
+        rare_starts=np.frombuffer(rare_starts, np.int32),
+        rare_terms=np.frombuffer(rare_terms, np.int32),
         chunk_lengths=np.frombuffer(lengths, np.int32),
         chunk_table=np.frombuffer(table, np.int32).reshape(-1, 3),
     )

@@ -34,6 +34,10 @@ MERGE_RATIO = 4
 # A segment with fewer living files is copied, to be rid of the dead ones.
 MIN_ALIVE_SHARE = 0.5
 
+# A term that stands in more chunks of a segment is not among those that are kept by chunk: they
+# are there for what a few chunks have in common, and rare terms are a quarter of all postings.
+MAX_RARE = 64
+
 # So many files are made a segment at once: their arrays fit a cache, and memory stays bounded.
 BATCH_FILES = 2048
 
@@ -69,6 +73,10 @@ class Segment:
     """The terms of a file's name without its suffixes. Documents are files."""
     first_chunks: Ints
     """The chunks of file `f` are `first_chunks[f]:first_chunks[f + 1]`."""
+    rare_starts: Ints
+    """The rare terms of chunk `c` are `rare_terms[rare_starts[c]:rare_starts[c + 1]]`."""
+    rare_terms: Ints
+    """Numbers of terms that stand in at most `MAX_RARE` chunks, dead ones counted."""
     chunk_lengths: Ints
     """How many terms a chunk's text has, repetitions counted."""
     chunk_table: Ints
@@ -286,13 +294,17 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     uses = np.frombuffer(b"".join(counts.body for _, counts, _ in files), "<u2")
     names = np.frombuffer(b"".join(counts.names for _, counts, _ in files), "<u2")
     n_terms = len(vocabulary)
+    rows = _rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms)
+    rare_starts, rare_terms = _by_chunk(rows, first_chunks[-1])
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
         terms=tuple(vocabulary),
-        chunks=_rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms),
+        chunks=rows,
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
         first_chunks=np.array(first_chunks, np.int32),
+        rare_starts=rare_starts,
+        rare_terms=rare_terms,
         chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
         chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
     )
@@ -329,13 +341,17 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
         n_all_chunks += int(alive_chunks.sum())
     n_terms = len(vocabulary)
     ends = np.cumsum(np.concatenate(n_chunks), dtype=np.int32)
+    rows = _rows_of(chunk_runs, n_terms)
+    rare_starts, rare_terms = _by_chunk(rows, n_all_chunks)
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
         terms=tuple(vocabulary),
-        chunks=_rows_of(chunk_runs, n_terms),
+        chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),
         first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
+        rare_starts=rare_starts,
+        rare_terms=rare_terms,
         chunk_lengths=np.concatenate(lengths),
         chunk_table=np.concatenate(tables),
     )
@@ -383,6 +399,17 @@ def _rows(in_term: Ints, documents: Ints, uses: Counts, names: Counts, n_terms: 
     starts = np.zeros(n_terms + 1, np.int32)
     np.cumsum(np.bincount(in_term, minlength=n_terms), out=starts[1:])
     return Rows(starts, documents[order], uses[order], names[order])
+
+
+def _by_chunk(rows: Rows, n_chunks: int) -> tuple[Ints, Ints]:
+    """The rare terms of each chunk: where each chunk's begin, and the terms."""
+    lengths = np.diff(rows.starts)
+    is_rare = lengths <= MAX_RARE
+    documents = rows.documents[np.repeat(is_rare, lengths)]
+    terms = np.repeat(np.flatnonzero(is_rare).astype(np.int32), lengths[is_rare])
+    starts = np.zeros(n_chunks + 1, np.int32)
+    np.cumsum(np.bincount(documents, minlength=n_chunks), out=starts[1:])
+    return starts, terms[np.argsort(documents, kind="stable")]
 
 
 def _path_rows(in_term: Ints, documents: Ints, n_terms: int) -> Rows:

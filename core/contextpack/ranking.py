@@ -124,8 +124,8 @@ class RankedChunk:
     tokens: int
     """Of its text by the index's counter."""
     score: float
-    number: int
-    """Of the chunk in the postings."""
+    number: int = field(compare=False)
+    """Of the chunk in the postings, which depends on how the snapshot came about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
-from contextpack.postings import Postings
+from contextpack.postings import MAX_RARE, Postings, Segment
 
 # Whose neighbours are looked at: further down a chunk is rarely about the query at all.
 N_BEST = 20
 
 # A name that more chunks define or use is nobody's: `get`, `name`, `data`.
 MAX_DEFINING = 4
-MAX_USING = 60
+MAX_USING = MAX_RARE - MAX_DEFINING
 
 # Shorter names are variables.
 MIN_NAME_CHARS = 4
@@ -51,27 +51,40 @@ def _best(scores: Floats) -> _Numbers:
 
 
 def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
-    """The terms of these chunks that are rare enough to tell something."""
-    is_meant = np.zeros(len(postings.chunk_slots), np.bool_)
-    is_meant[chunks] = True
+    """The terms of these chunks that are rare enough to tell something, and some that are not."""
     is_dead = ~postings.is_alive[postings.chunk_slots]
     found: dict[str, None] = {}
     first = 0
     for segment in postings.segments:
         n_chunks = len(segment.chunk_lengths)
-        meant = is_meant[first : first + n_chunks]
-        if meant.any():
-            rows = segment.chunks
-            at = np.flatnonzero(meant.take(rows.documents))
-            terms = np.unique(np.searchsorted(rows.starts, at, side="right") - 1)
+        own = chunks[(chunks >= first) & (chunks < first + n_chunks)] - first
+        if len(own):
             # Rows of dead chunks do not count, and there may be as many of them in a row.
             n_dead = int(np.count_nonzero(is_dead[first : first + n_chunks]))
-            lengths = rows.starts[terms + 1] - rows.starts[terms]
-            is_rare = lengths <= MAX_DEFINING + MAX_USING + n_dead
-            rare = (segment.terms[term] for term in terms[is_rare].tolist())
-            found.update(dict.fromkeys(name for name in rare if len(name) >= MIN_NAME_CHARS))
+            terms = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
+            names = (segment.terms[term] for term in np.unique(terms).tolist())
+            found.update(dict.fromkeys(name for name in names if len(name) >= MIN_NAME_CHARS))
         first += n_chunks
     return list(found)
+
+
+def _rare_of(segment: Segment, chunks: _Numbers) -> _Numbers:
+    starts = segment.rare_starts[chunks].astype(np.int64)
+    ends = segment.rare_starts[chunks + 1]
+    return segment.rare_terms[_ranges(starts, ends - starts)].astype(np.int64)
+
+
+def _common_of(segment: Segment, chunks: _Numbers, n_dead: int) -> _Numbers:
+    """The terms of these chunks that are rare if enough of the chunks with them are dead."""
+    rows = segment.chunks
+    lengths = np.diff(rows.starts)
+    numbers = np.flatnonzero((lengths > MAX_RARE) & (lengths <= MAX_RARE + n_dead))
+    if not len(numbers):
+        return numbers
+    is_meant = np.zeros(len(segment.chunk_lengths), np.bool_)
+    is_meant[chunks] = True
+    at = _ranges(rows.starts[numbers].astype(np.int64), lengths[numbers])
+    return np.repeat(numbers, lengths[numbers])[is_meant[rows.documents[at]]]
 
 
 def _uses(

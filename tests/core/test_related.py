@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from contextpack.related import MAX_DEFINING, related
+from contextpack.related import MAX_DEFINING, MAX_USING, related
 from contextpack.snapshot import Change, Snapshot, applied
 from harness.memory import reading_of, snapshot_of
 
@@ -41,6 +41,21 @@ def test_they_are_found_across_segments() -> None:
 def test_a_name_that_many_define_is_nobodys() -> None:
     same = {f"same{i}.py": "def make_tree(x): return x\n" for i in range(MAX_DEFINING)}
     assert lifted(snapshot_of(FILES | same)) == ([], ["c.py"])
+
+
+def test_a_name_is_rare_again_when_enough_of_its_users_are_gone() -> None:
+    users = {
+        f"user{i:02}.py": "def main(): return find_best(1)\n" for i in range(MAX_USING + 9)
+    }
+    before = snapshot_of(FILES | users)
+    assert lifted(before) == (["b.py"], [])
+    gone = frozenset(list(users)[:20])
+    after, work = applied(before, Change(gone=gone))
+    assert not work.merged
+    alive = sorted({"c.py", *users.keys() - gone})
+    assert lifted(after) == (["b.py"], alive) == lifted(snapshot_of(FILES | {
+        path: text for path, text in users.items() if path not in gone
+    }))  # fmt: skip
 
 
 def test_without_scores_nothing_is_related() -> None:
