@@ -18,15 +18,17 @@ from contextpack.codec import Damaged
 from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
 from contextpack.model import Path, Skip
-from contextpack.postings import Rows, Segment, postings
+from contextpack.postings import Rows, Segment, defined_terms, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
 
-ARCHIVE_VERSION = 1
+ARCHIVE_VERSION = 2
 """Kept by hand: raised when a snapshot is written or read otherwise."""
 
 _RowsWire = tuple[bytes, bytes, bytes, bytes]
-_SegmentWire = tuple[str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes]
+_SegmentWire = tuple[
+    str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes, bytes, bytes
+]  # fmt: skip
 _Wire = tuple[
     int, list[Source], list[Path], bytes, bytes, list[_SegmentWire], bytes, bytes, dict[Path, str]
 ]  # fmt: skip
@@ -121,6 +123,8 @@ def _segment_wire(segment: Segment) -> _SegmentWire:
         _rows_wire(segment.chunks),
         _rows_wire(segment.directories),
         _rows_wire(segment.stems),
+        segment.held.tobytes(),
+        segment.held_starts.tobytes(),
         segment.first_chunks.tobytes(),
         segment.chunk_lengths.tobytes(),
         segment.chunk_table.tobytes(),
@@ -134,16 +138,20 @@ def _rows_wire(rows: Rows) -> _RowsWire:
 
 
 def _segment_of(wire: _SegmentWire) -> Segment:
-    vocabulary, chunks, directories, stems, first_chunks, lengths, table = wire
+    vocabulary, chunks, directories, stems, held, held_starts, first, lengths, table = wire
     terms = vocabulary.split("\n") if vocabulary else []
     numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
+    rows = _rows_of(chunks)
     return Segment(
         vocabulary=MappingProxyType(numbers),
         terms=tuple(terms),
-        chunks=_rows_of(chunks),
+        chunks=rows,
         directories=_rows_of(directories),
         stems=_rows_of(stems),
-        first_chunks=np.frombuffer(first_chunks, np.int32),
+        held=np.frombuffer(held, np.int32),
+        held_starts=np.frombuffer(held_starts, np.int32),
+        is_defined=defined_terms(rows),
+        first_chunks=np.frombuffer(first, np.int32),
         chunk_lengths=np.frombuffer(lengths, np.int32),
         chunk_table=np.frombuffer(table, np.int32).reshape(-1, 3),
     )

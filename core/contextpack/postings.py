@@ -67,6 +67,12 @@ class Segment:
     """The terms of a file's directories. Documents are files."""
     stems: Rows
     """The terms of a file's name without its suffixes. Documents are files."""
+    held: Ints
+    """The terms of chunk `c` are `held[held_starts[c]:held_starts[c + 1]]`: a look at all postings
+    for what a handful of chunks hold would be half of a ranking's time."""
+    held_starts: Ints
+    is_defined: Bools
+    """By term: whether a chunk defines it."""
     first_chunks: Ints
     """The chunks of file `f` are `first_chunks[f]:first_chunks[f + 1]`."""
     chunk_lengths: Ints
@@ -269,6 +275,14 @@ def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
     return min(keep, first_sparse)
 
 
+def defined_terms(rows: Rows) -> Bools:
+    """What a segment keeps as `is_defined`, from the postings of its chunks."""
+    places = np.flatnonzero(rows.names)
+    found = np.zeros(len(rows.starts) - 1, np.bool_)
+    found[np.searchsorted(rows.starts, places, side="right") - 1] = True
+    return found
+
+
 def _segment(files: Sequence[IndexedFile]) -> Segment:
     vocabulary: dict[str, int] = {}
     term_runs: list[Ints] = []
@@ -286,12 +300,17 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     uses = np.frombuffer(b"".join(counts.body for _, counts, _ in files), "<u2")
     names = np.frombuffer(b"".join(counts.names for _, counts, _ in files), "<u2")
     n_terms = len(vocabulary)
+    held = np.concatenate(term_runs)
+    rows = _rows(held, in_chunk, uses, names, n_terms)
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
         terms=tuple(vocabulary),
-        chunks=_rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms),
+        chunks=rows,
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
+        held=held,
+        held_starts=_starts(in_chunk, first_chunks[-1]),
+        is_defined=defined_terms(rows),
         first_chunks=np.array(first_chunks, np.int32),
         chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
         chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
@@ -312,6 +331,8 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     n_chunks: list[Ints] = []
     lengths: list[Ints] = []
     tables: list[Ints] = []
+    held: list[Ints] = []
+    n_held: list[Ints] = []
     n_files = n_all_chunks = slot = 0
     for segment in segments:
         alive = is_alive[slot : slot + segment.n_files]
@@ -325,17 +346,23 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
         n_chunks.append(chunks_each[alive])
         lengths.append(segment.chunk_lengths[alive_chunks])
         tables.append(segment.chunk_table[alive_chunks])
+        held_each = np.diff(segment.held_starts)
+        held.append(ids[segment.held[np.repeat(alive_chunks, held_each)]])
+        n_held.append(held_each[alive_chunks])
         n_files += int(alive.sum())
         n_all_chunks += int(alive_chunks.sum())
     n_terms = len(vocabulary)
-    ends = np.cumsum(np.concatenate(n_chunks), dtype=np.int32)
+    rows = _rows_of(chunk_runs, n_terms)
     return Segment(
         vocabulary=MappingProxyType(vocabulary),
         terms=tuple(vocabulary),
-        chunks=_rows_of(chunk_runs, n_terms),
+        chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),
-        first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
+        held=np.concatenate(held),
+        held_starts=_summed(np.concatenate(n_held)),
+        is_defined=defined_terms(rows),
+        first_chunks=_summed(np.concatenate(n_chunks)),
         chunk_lengths=np.concatenate(lengths),
         chunk_table=np.concatenate(tables),
     )
@@ -380,9 +407,18 @@ def _lengths(in_chunk: Ints, uses: Counts, n_chunks: int) -> Ints:
 
 def _rows(in_term: Ints, documents: Ints, uses: Counts, names: Counts, n_terms: int) -> Rows:
     order = np.argsort(in_term, kind="stable")
-    starts = np.zeros(n_terms + 1, np.int32)
-    np.cumsum(np.bincount(in_term, minlength=n_terms), out=starts[1:])
-    return Rows(starts, documents[order], uses[order], names[order])
+    return Rows(_starts(in_term, n_terms), documents[order], uses[order], names[order])
+
+
+def _starts(numbers: Ints, n: int) -> Ints:
+    return _summed(np.bincount(numbers, minlength=n))
+
+
+def _summed(lengths: NDArray[np.signedinteger]) -> Ints:
+    """Where runs of these lengths begin, one after the other, and where the last one ends."""
+    starts = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
 
 
 def _path_rows(in_term: Ints, documents: Ints, n_terms: int) -> Rows:
@@ -411,6 +447,12 @@ def _path_runs(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Runs
     directories = runs([path.rpartition("/")[0] for path in paths])
     stems = runs([stem_of(path) for path in paths])
     return directories, stems
+
+
+def ranges(starts: Slots, lengths: Slots) -> Slots:
+    """The numbers `start, start + 1, ...` of each range, one range after the other."""
+    offsets = np.cumsum(lengths) - lengths
+    return np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
 
 
 def stem_of(path: Path) -> str:
