@@ -18,7 +18,7 @@ from contextpack.codec import Damaged
 from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
 from contextpack.model import Path, Skip
-from contextpack.postings import Rows, Segment, postings
+from contextpack.postings import Rows, Segment, defined_terms, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
 
@@ -140,15 +140,17 @@ def _segment_of(wire: _SegmentWire) -> Segment:
     rare_starts, rare_terms = rare
     terms = vocabulary.split("\n") if vocabulary else []
     numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
+    rows = _rows_of(chunks)
     return Segment(
         vocabulary=MappingProxyType(numbers),
         terms=tuple(terms),
-        chunks=_rows_of(chunks),
+        chunks=rows,
         directories=_rows_of(directories),
         stems=_rows_of(stems),
         first_chunks=np.frombuffer(first_chunks, np.int32),
         rare_starts=np.frombuffer(rare_starts, np.int32),
         rare_terms=np.frombuffer(rare_terms, np.int32),
+        is_defined=defined_terms(rows),
         chunk_lengths=np.frombuffer(lengths, np.int32),
         chunk_table=np.frombuffer(table, np.int32).reshape(-1, 3),
     )

@@ -77,6 +77,8 @@ class Segment:
     """The rare terms of chunk `c` are `rare_terms[rare_starts[c]:rare_starts[c + 1]]`."""
     rare_terms: Ints
     """Numbers of terms that stand in at most `MAX_RARE` chunks, dead ones counted."""
+    is_defined: Bools
+    """By term: whether a chunk defines it."""
     chunk_lengths: Ints
     """How many terms a chunk's text has, repetitions counted."""
     chunk_table: Ints
@@ -277,6 +279,14 @@ def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
     return min(keep, first_sparse)
 
 
+def defined_terms(rows: Rows) -> Bools:
+    """What a segment keeps as `is_defined`, from the postings of its chunks."""
+    places = np.flatnonzero(rows.names)
+    found = np.zeros(len(rows.starts) - 1, np.bool_)
+    found[np.searchsorted(rows.starts, places, side="right") - 1] = True
+    return found
+
+
 def _segment(files: Sequence[IndexedFile]) -> Segment:
     vocabulary: dict[str, int] = {}
     term_runs: list[Ints] = []
@@ -305,6 +315,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
         first_chunks=np.array(first_chunks, np.int32),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
+        is_defined=defined_terms(rows),
         chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
         chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
     )
@@ -352,6 +363,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
         first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
+        is_defined=defined_terms(rows),
         chunk_lengths=np.concatenate(lengths),
         chunk_table=np.concatenate(tables),
     )
@@ -396,9 +408,14 @@ def _lengths(in_chunk: Ints, uses: Counts, n_chunks: int) -> Ints:
 
 def _rows(in_term: Ints, documents: Ints, uses: Counts, names: Counts, n_terms: int) -> Rows:
     order = np.argsort(in_term, kind="stable")
-    starts = np.zeros(n_terms + 1, np.int32)
-    np.cumsum(np.bincount(in_term, minlength=n_terms), out=starts[1:])
-    return Rows(starts, documents[order], uses[order], names[order])
+    return Rows(_starts(in_term, n_terms), documents[order], uses[order], names[order])
+
+
+def _starts(numbers: Ints, n: int) -> Ints:
+    """Where the run of each number below `n` begins when they are sorted, and where the last ends."""
+    starts = np.zeros(n + 1, np.int32)
+    np.cumsum(np.bincount(numbers, minlength=n), out=starts[1:])
+    return starts
 
 
 def _by_chunk(rows: Rows, n_chunks: int) -> tuple[Ints, Ints]:
@@ -407,9 +424,7 @@ def _by_chunk(rows: Rows, n_chunks: int) -> tuple[Ints, Ints]:
     is_rare = lengths <= MAX_RARE
     documents = rows.documents[np.repeat(is_rare, lengths)]
     terms = np.repeat(np.flatnonzero(is_rare).astype(np.int32), lengths[is_rare])
-    starts = np.zeros(n_chunks + 1, np.int32)
-    np.cumsum(np.bincount(documents, minlength=n_chunks), out=starts[1:])
-    return starts, terms[np.argsort(documents, kind="stable")]
+    return _starts(documents, n_chunks), terms[np.argsort(documents, kind="stable")]
 
 
 def _path_rows(in_term: Ints, documents: Ints, n_terms: int) -> Rows:
@@ -438,6 +453,12 @@ def _path_runs(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Runs
     directories = runs([path.rpartition("/")[0] for path in paths])
     stems = runs([stem_of(path) for path in paths])
     return directories, stems
+
+
+def ranges(starts: Slots, lengths: Slots) -> Slots:
+    """The numbers `start, start + 1, ...` of each range, one range after the other."""
+    offsets = np.cumsum(lengths) - lengths
+    return np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
 
 
 def stem_of(path: Path) -> str:

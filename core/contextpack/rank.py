@@ -222,10 +222,13 @@ def _with_headers(scores: Floats, least: Floats, postings: Postings) -> Floats:
 
 def _better_in_file(scores: Floats, postings: Postings) -> Floats:
     """How many chunks of its file come before each chunk, by score and then position."""
-    order = np.flatnonzero(scores)
-    order = order[np.argsort(-scores[order], kind="stable")]
-    by_file = order[np.argsort(postings.chunk_slots[order], kind="stable")]
-    slots = postings.chunk_slots[by_file]
+    found_at = np.flatnonzero(scores)
+    slots = postings.chunk_slots[found_at]
+    # One whole number for both: a float's sum would lose the last digits of the score.
+    ranks = np.rint(scores[found_at] * 10**SCORE_DIGITS).astype(np.int64)
+    keys = slots * (int(ranks.max(initial=0)) + 1) - ranks
+    order = np.argsort(keys, kind="stable")
+    by_file, slots = found_at[order], slots[order]
     # Files follow one another: a chunk's place is its distance from the first one of its file.
     firsts = np.searchsorted(slots, slots, side="left")
     found = np.zeros(len(scores))

@@ -7,10 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
-from contextpack.postings import MAX_RARE, Postings, Segment
+from contextpack.postings import MAX_RARE, Postings, Segment, ranges
 
 # Whose neighbours are looked at: further down a chunk is rarely about the query at all.
 N_BEST = 20
+
+# If so many are as good, those that tie with the last are left out: hundreds of chunks that are
+# alike say nothing, and would cost their number.
+MAX_BEST = 40
 
 # A name that more chunks define or use is nobody's: `get`, `name`, `data`.
 MAX_DEFINING = 4
@@ -28,7 +32,7 @@ def related(postings: Postings, scores: Floats) -> tuple[Floats, Floats]:
     Each is the score of the best such neighbour, damped where that has many, and 1 at most.
     """
     best = _best(scores)
-    terms, chunks, defines = _uses(postings, _terms_of(postings, best))
+    terms, chunks, defines = _uses(postings, _defined(postings, _terms_of(postings, best)))
     n_defining, n_using = (
         np.bincount(terms[role], minlength=int(terms.max(initial=0)) + 1)
         for role in (defines, ~defines)
@@ -38,21 +42,30 @@ def related(postings: Postings, scores: Floats) -> tuple[Floats, Floats]:
     )
     kept = telling[terms]
     terms, chunks, defines = terms[kept], chunks[kept], defines[kept]
-    is_best = np.isin(chunks, best)
+    is_meant = np.zeros(len(scores), np.bool_)
+    is_meant[best] = True
+    is_best = is_meant[chunks]
     used = _pairs(terms, chunks, is_best & ~defines, defines)
     using = _pairs(terms, chunks, is_best & defines, ~defines)
     return _lift(*used, scores), _lift(*using, scores)
 
 
 def _best(scores: Floats) -> _Numbers:
-    n = min(N_BEST, len(scores))
-    least = np.partition(scores, len(scores) - n)[len(scores) - n] if n else 0.0
-    return np.flatnonzero((scores >= least) & (scores > 0))
+    found = np.flatnonzero(scores > 0)
+    if len(found) <= N_BEST:
+        return found
+    values = scores[found]
+    least = np.partition(values, len(values) - N_BEST)[len(values) - N_BEST]
+    is_best = values >= least
+    if np.count_nonzero(is_best) > MAX_BEST:
+        is_best = values > least
+    best: _Numbers = found[is_best]
+    return best
 
 
 def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
     """The terms of these chunks that are rare enough to tell something, and some that are not."""
-    is_dead = ~postings.is_alive[postings.chunk_slots]
+    has_dead = postings.n_files < postings.n_slots
     found: dict[str, None] = {}
     first = 0
     for segment in postings.segments:
@@ -60,7 +73,8 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
         own = chunks[(chunks >= first) & (chunks < first + n_chunks)] - first
         if len(own):
             # Rows of dead chunks do not count, and there may be as many of them in a row.
-            n_dead = int(np.count_nonzero(is_dead[first : first + n_chunks]))
+            slots = postings.chunk_slots[first : first + n_chunks]
+            n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
             terms = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
             names = (segment.terms[term] for term in np.unique(terms).tolist())
             found.update(dict.fromkeys(name for name in names if len(name) >= MIN_NAME_CHARS))
@@ -71,20 +85,30 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
 def _rare_of(segment: Segment, chunks: _Numbers) -> _Numbers:
     starts = segment.rare_starts[chunks].astype(np.int64)
     ends = segment.rare_starts[chunks + 1]
-    return segment.rare_terms[_ranges(starts, ends - starts)].astype(np.int64)
+    return segment.rare_terms[ranges(starts, ends - starts)].astype(np.int64)
 
 
 def _common_of(segment: Segment, chunks: _Numbers, n_dead: int) -> _Numbers:
     """The terms of these chunks that are rare if enough of the chunks with them are dead."""
+    if not n_dead:
+        return np.zeros(0, np.int64)
     rows = segment.chunks
     lengths = np.diff(rows.starts)
     numbers = np.flatnonzero((lengths > MAX_RARE) & (lengths <= MAX_RARE + n_dead))
-    if not len(numbers):
-        return numbers
     is_meant = np.zeros(len(segment.chunk_lengths), np.bool_)
     is_meant[chunks] = True
-    at = _ranges(rows.starts[numbers].astype(np.int64), lengths[numbers])
+    at = ranges(rows.starts[numbers].astype(np.int64), lengths[numbers])
     return np.repeat(numbers, lengths[numbers])[is_meant[rows.documents[at]]]
+
+
+def _defined(postings: Postings, terms: list[str]) -> list[str]:
+    """Those that some chunk defines; it may be dead."""
+    is_defined = np.zeros(len(terms), np.bool_)
+    for segment in postings.segments:
+        numbers = np.array([segment.vocabulary.get(term, -1) for term in terms], np.int64)
+        known = np.flatnonzero(numbers >= 0)
+        is_defined[known] |= segment.is_defined[numbers[known]]
+    return [terms[number] for number in np.flatnonzero(is_defined).tolist()]
 
 
 def _uses(
@@ -101,7 +125,7 @@ def _uses(
         known = np.flatnonzero(numbers >= 0)
         starts = rows.starts[numbers[known]].astype(np.int64)
         lengths = rows.starts[numbers[known] + 1] - starts
-        at = _ranges(starts, lengths)
+        at = ranges(starts, lengths)
         found = rows.documents[at].astype(np.int64) + first
         alive = postings.is_alive[postings.chunk_slots[found]]
         terms.append(np.repeat(known, lengths)[alive])
@@ -118,13 +142,7 @@ def _pairs(
     order = np.flatnonzero(targets)[np.argsort(terms[targets], kind="stable")]
     starts = np.searchsorted(terms[order], terms[sources], side="left")
     lengths = np.searchsorted(terms[order], terms[sources], side="right") - starts
-    return np.repeat(chunks[sources], lengths), chunks[order][_ranges(starts, lengths)]
-
-
-def _ranges(starts: _Numbers, lengths: _Numbers) -> _Numbers:
-    """The numbers `start, start + 1, ...` of each range, one range after the other."""
-    offsets = np.cumsum(lengths) - lengths
-    return np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
+    return np.repeat(chunks[sources], lengths), chunks[order][ranges(starts, lengths)]
 
 
 def _lift(sources: _Numbers, targets: _Numbers, scores: Floats) -> Floats:

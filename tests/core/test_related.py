@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from contextpack.related import MAX_DEFINING, MAX_USING, related
+from contextpack.postings import MAX_RARE
+from contextpack.related import MAX_BEST, MAX_DEFINING, MAX_USING, related
 from contextpack.snapshot import Change, Snapshot, applied
 from harness.memory import reading_of, snapshot_of
 
@@ -65,3 +66,36 @@ def test_without_scores_nothing_is_related() -> None:
     assert not using.any()
     empty = snapshot_of({}).postings
     assert [len(lift) for lift in related(empty, np.zeros(0))] == [0, 0]
+
+
+def test_chunks_that_tie_beyond_measure_are_nobodys_neighbours() -> None:
+    def neighbours(n_alike: int) -> set[str]:
+        alike = {f"u{n}.py": f"def use{n}(): return make_tree({n})\n" for n in range(n_alike)}
+        postings = (made := snapshot_of(FILES | alike)).postings
+        scores = np.zeros(len(postings.chunk_slots))
+        for path in alike:
+            scores[postings.first_chunks[made.slots[path]]] = 1.0
+        used, _ = related(postings, scores)
+        return {made.paths[postings.chunk_slots[chunk]] for chunk in np.flatnonzero(used)}
+
+    assert neighbours(MAX_BEST) == {"b.py"}
+    assert neighbours(MAX_BEST + 1) == set()
+
+
+def test_rare_terms_of_chunks_are_those_that_stand_in_them() -> None:
+    many = {f"many{i:02}.py": "def main(): return sometimes(1)\n" for i in range(MAX_RARE + 1)}
+    files = FILES | many
+    changed = [reading_of(path, f"{text}# more\n") for path, text in list(files.items())[:3]]
+    after, _ = applied(snapshot_of(files), Change(read=tuple(changed)))
+    for made in (snapshot_of(files), after):
+        for segment in made.postings.segments:
+            rows = segment.chunks
+            terms = np.repeat(np.arange(len(segment.terms)), np.diff(rows.starts))
+            is_rare = np.diff(rows.starts)[terms] <= MAX_RARE
+            rare = zip(rows.documents[is_rare].tolist(), terms[is_rare].tolist(), strict=True)
+            n_chunks = len(segment.chunk_lengths)
+            chunks = np.repeat(np.arange(n_chunks), np.diff(segment.rare_starts))
+            kept = zip(chunks.tolist(), segment.rare_terms.tolist(), strict=True)
+            assert set(rare) == set(kept)
+            defined = {term for term in set(terms.tolist()) if rows.of(term)[2].any()}
+            assert defined == set(np.flatnonzero(segment.is_defined).tolist())
