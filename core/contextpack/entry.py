@@ -6,7 +6,6 @@ count whatever kind of file they are in; those that were found from there count 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
 from types import MappingProxyType
 
@@ -246,10 +245,11 @@ def _tests(
     slots = [snapshot.slots[path] for path in changed]
     is_own[snapshot.importing[np.isin(snapshot.imported, slots)]] = True
     for path in changed:
-        name = [stem(part) for word in words(stem_of(path)) for part in parts(word)]
-        hits = [postings.in_stems(term).documents for term in name]
-        if hits:
-            is_own[reduce(np.intersect1d, hits)] = True
+        name = {stem(part) for word in words(stem_of(path)) for part in parts(word)}
+        n_said = np.zeros(postings.n_slots, np.int64)
+        for term in name:
+            n_said[postings.in_stems(term).documents] += 1
+        is_own |= n_said >= max(1, len(name))
     own = np.where(is_own, OWN_TEST_SHARE, 0.0)[postings.chunk_slots]
     return own + (1 - OWN_TEST_SHARE) * using
 
