@@ -16,6 +16,7 @@ from contextpack.entry import (
     IMPORT_SHARE,
     NEAR_WEIGHT,
     REACH_WEIGHT,
+    UNSURE_SHARE,
     WHOLE_SHARE,
     entry,
     trails_from,
@@ -108,7 +109,8 @@ def test_changed_lines_then_their_function_then_what_uses_it() -> None:
     assert sorted(by_start["a.py", start] for start in inside)[-2] == discounted(
         ENCLOSING_SHARE * CHANGED_WEIGHT, 1
     )
-    assert by_start["b.py", 1] == CALLER_WEIGHT
+    # No import says that it is this one's.
+    assert by_start["b.py", 1] == UNSURE_SHARE * CALLER_WEIGHT
     assert ("a.py", made.sources["a.py"].n_lines - 43) not in by_start
 
 
@@ -198,13 +200,47 @@ def test_callers_are_those_of_the_definitions_that_changed() -> None:
     assert callers(files, Lines(40, 50)) == ["b.py", "c.py"]
 
 
+def test_a_name_of_one_word_counts_where_an_import_says_whose_it_is() -> None:
+    files = {
+        "a.py": "def rendered(): ...\n",
+        "b.py": "import a\na.rendered()\n",
+        "c.md": "What is rendered.\n",
+        "d.py": "import b\nrendered()\n",
+    }
+    assert callers(files, Lines(1, 1)) == ["b.py"]
+
+
+def test_files_of_one_package_need_no_import() -> None:
+    files = {
+        "shop/a.go": "package shop\n\nfunc rendered() {}\n",
+        "shop/b.go": "package shop\n\nfunc other() { rendered() }\n",
+        "more/c.go": "package more\n\nfunc third() { rendered() }\n",
+    }
+    ranking = ranked(files, Request(query="", diff="HEAD"), {"shop/a.go": (Lines(3, 3),)})
+    assert [f.path for f in ranking.files if "caller" in f.parts] == ["shop/b.go"]
+
+
 def test_a_name_of_everybody_has_no_callers() -> None:
-    files = {"a.py": "def rendered(): ...\n", "b.py": "rendered()\n"}
+    files = {"a.py": "def rendered(): ...\n", "b.py": "import a\nrendered()\n"}
     assert callers(files, Lines(1, 1)) == ["b.py"]
     defined = {f"d{n}.py": "def rendered(): ...\n" for n in range(MAX_DEFINING)}
     assert callers(files | defined, Lines(1, 1)) == []
-    used = {f"u{n}.py": "rendered()\n" for n in range(MAX_USING)}
+    used = {f"u{n}.py": "import a\nrendered()\n" for n in range(MAX_USING)}
     assert callers(files | used, Lines(1, 1)) == []
+
+
+def test_a_file_is_a_test_by_its_name_if_nothing_else_is_in_it() -> None:
+    files = {
+        "cart.py": "def total(): ...\n",
+        "tests/test_cart.py": "x = 1\n",
+        "tests/cart_spec.py": "x = 1\n",
+        "tests/test_cart_of_others.py": "x = 1\n",
+        "tests/cart.py": "x = 1\n",
+        "tests/test_cart.rb": "x = 1\n",
+    }
+    ranking = ranked(files, Request(query="", diff="HEAD"), {"cart.py": (Lines(1, 1),)})
+    tests = [file.path for file in ranking.files if "test" in file.parts]
+    assert tests == ["tests/cart_spec.py", "tests/test_cart.py"]
 
 
 def test_what_changed_gets_nothing_for_using_or_testing_what_changed() -> None:
