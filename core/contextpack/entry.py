@@ -6,7 +6,6 @@ count whatever kind of file they are in; those that were found from there count 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
 from types import MappingProxyType
 
@@ -54,6 +53,14 @@ HOP_LOSS = 0.5
 
 # Of so many definitions that changed the users are looked for: a change of more is about everything.
 MAX_NAMES = 300
+
+_TEST_MARKS = (frozenset({"test"}), frozenset({"spec"}))
+
+# Of a use of a changed definition: one in a file that no import links with it.
+UNSURE_SHARE = 0.5
+
+# In these languages files of a directory see each other without an import.
+_PACKAGED = frozenset({"go", "java", "csharp", "kotlin", "swift"})
 
 _FUNCTIONS = frozenset({"function", "method", "macro"})
 
@@ -198,26 +205,53 @@ def _enclosing(snapshot: Snapshot, path: Path, ranges: tuple[Lines, ...]) -> lis
 def _using(snapshot: Snapshot, changed: Mapping[Path, tuple[Lines, ...]]) -> Floats:
     """For each chunk how much it uses the definitions that changed, from 0 to 1.
 
-    A name that many files define or many chunks use is nobody's, as in `related`.
+    A name that many files define or many chunks use is nobody's, as in `related`. Elsewhere than
+    beside it and in files that import it, a name of one word is a word, and one of several
+    probably the same name.
     """
     postings = snapshot.postings
     using = np.zeros(len(postings.chunk_slots))
-    names = dict.fromkeys(
-        name
+    named = (
+        (path, name)
         for path, ranges in changed.items()
-        for name in _touched_names(snapshot, path, ranges)
+        for name in dict.fromkeys(_touched_names(snapshot, path, ranges))
     )
-    for name in islice(names, MAX_NAMES):
-        term = terms(name)[-1:]  # The whole name.
-        if not term or len(term[0]) < MIN_NAME_CHARS:
+    linked = _linked(snapshot, changed)
+    for path, name in islice(named, MAX_NAMES):
+        found = terms(name)
+        if not found or len(found[-1]) < MIN_NAME_CHARS:
             continue
-        hits = postings.in_chunks(term[0])
+        hits = postings.in_chunks(found[-1])  # The whole name.
         defining = np.unique(postings.chunk_slots[hits.documents[hits.names > 0]])
         users = hits.documents[hits.names == 0]
         if len(defining) <= MAX_DEFINING and 0 < len(users) <= MAX_USING:
-            using[users] = np.maximum(using[users], 1 / np.sqrt(len(users)))
-    top = float(using.max(initial=0.0))
-    return using / top if top > 0 else using
+            is_linked = linked[path][postings.chunk_slots[users]]
+            sure = np.where(is_linked, 1.0, UNSURE_SHARE if len(found) > 1 else 0.0)
+            shared = (1 + 1 / np.sqrt(len(users))) / 2
+            using[users] = np.maximum(using[users], sure * shared)
+    return using
+
+
+def _linked(snapshot: Snapshot, changed: Iterable[Path]) -> Mapping[Path, NDArray[np.bool_]]:
+    """By slot: whether a file is a changed one, imports it, or sees it as one of its package."""
+    packages: dict[str, list[int]] = {}
+    found: dict[Path, NDArray[np.bool_]] = {}
+    for path in changed:
+        linked = np.zeros(snapshot.postings.n_slots, np.bool_)
+        slot = snapshot.slots[path]
+        linked[slot] = True
+        linked[snapshot.importing[snapshot.imported == slot]] = True
+        if snapshot.sources[path].language in _PACKAGED:
+            if not packages:
+                for other, number in snapshot.slots.items():
+                    packages.setdefault(_folder(other), []).append(number)
+            linked[packages[_folder(path)]] = True
+        found[path] = linked
+    return found
+
+
+def _folder(path: Path) -> str:
+    return path.rpartition("/")[0]
 
 
 def _touched_names(snapshot: Snapshot, path: Path, ranges: tuple[Lines, ...]) -> list[str]:
@@ -239,19 +273,29 @@ def _tests(
 ) -> Floats:
     """For each chunk how much it tests what changed, from 0 to 1; says nothing of other code.
 
-    A file is a test of another if it imports it, or if its name has that one's words in it.
+    A file is a test of another if it imports it, or is called so: `test_cart` of `cart`.
     """
     postings = snapshot.postings
     is_own = np.zeros(postings.n_slots, np.bool_)
     slots = [snapshot.slots[path] for path in changed]
     is_own[snapshot.importing[np.isin(snapshot.imported, slots)]] = True
     for path in changed:
-        name = [stem(part) for word in words(stem_of(path)) for part in parts(word)]
-        hits = [postings.in_stems(term).documents for term in name]
-        if hits:
-            is_own[reduce(np.intersect1d, hits)] = True
+        name = _words_in(stem_of(path))
+        n_said = np.zeros(postings.n_slots, np.int64)
+        for term in name:
+            n_said[postings.in_stems(term).documents] += 1
+        for slot in np.flatnonzero(n_said >= max(1, len(name))).tolist():
+            other = snapshot.paths[slot]
+            more = _words_in(other.rpartition("/")[2].rpartition(".")[0]) - name
+            is_own[slot] |= more in _TEST_MARKS and (
+                snapshot.sources[other].language == snapshot.sources[path].language
+            )
     own = np.where(is_own, OWN_TEST_SHARE, 0.0)[postings.chunk_slots]
     return own + (1 - OWN_TEST_SHARE) * using
+
+
+def _words_in(name: str) -> frozenset[str]:
+    return frozenset(stem(part) for word in words(name) for part in parts(word))
 
 
 def _reach(

@@ -83,7 +83,7 @@ def _difference(
     changes = (
         revisions.staged_changes(root, commit)
         if commit is not None
-        else {path: (None, entry.blob) for path, entry in index.entries.items()}
+        else {path: (None, blob) for path, (blob, _, _) in index.entries.items()}
     )
     if request.staged:
         staged = {path: now for path, (_, now) in changes.items() if now and path in sources}
@@ -97,11 +97,11 @@ def _difference(
             continue
         if (entry := index.entries.get(path)) is not None:
             if _is_touched(source, entry, index):
-                before[path] = entry.blob
+                before[path] = entry[0]
         elif not _is_below(path, index.submodules):
             untracked.append(path)
     before |= dict.fromkeys(_kept(workspace, request, untracked))
-    was = {path: entry.blob for path, entry in index.entries.items()} | {
+    was = {path: blob for path, (blob, _, _) in index.entries.items()} | {
         path: old for path, (old, _) in changes.items() if old
     }
     is_new = any(blob is None for blob in before.values())
@@ -115,11 +115,12 @@ def _difference(
 
 def _is_touched(source: Source, entry: revisions.Entry, index: Index) -> bool:
     """Whether a file may have another text than the index says; a buffer has a time of its own."""
+    _, modified, size_bytes = entry
     return (
-        source.size_bytes != entry.size_bytes
-        or abs(source.modified - entry.modified) > SAME_SECONDS
+        source.size_bytes != size_bytes
+        or abs(source.modified - modified) > SAME_SECONDS
         # Git, too, does not believe what was written together with the index.
-        or entry.modified >= index.written
+        or modified >= index.written
     )
 
 

@@ -196,7 +196,7 @@ def _show_explanation(out: Console, explanation: Explanation) -> None:
     names += [n for row in explanation.chunks for n in row.parts if n not in names]
     names = list(dict.fromkeys(names))
     headings = ("score:>", *(f"{name}:>" for name in names), "path")
-    led = ["imports"] if ranking.trails else []
+    led = ["by imports"] if ranking.trails else []
     table = columns("rank:>", "in", *headings, *led)
     for row in explanation.files:
         cells = _scored(row.file.score, row.file.parts, names)

@@ -15,21 +15,17 @@ from contextpackd.git import SUBMODULE_MODE, written
 MAX_BLOB_BYTES = 64 << 20
 
 _STAGED_ENTRY = re.compile(
-    rb"(\d+) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n"
-    rb"  dev:[^\n]*\n  uid:[^\n]*\n  size: (\d+)\t[^\n]*\n"
+    r"(\d+) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n"
+    r"  dev:[^\n]*\n  uid:[^\n]*\n  size: (\d+)\t[^\n]*\n"
 )
 _NO_BLOB = re.compile(r"0+")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A tracked file as the index has it."""
+Entry = tuple[str, float, int]
+"""The blob of a tracked file, and the time and size of the file that the entry was made from.
 
-    blob: str
-    modified: float
-    """When the file was changed that the entry was made from, in seconds since the epoch."""
-    size_bytes: int
-    """Of that file; 0 where git itself does not believe the time."""
+The time is in seconds since the epoch; the size is 0 where git itself does not believe the time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +43,14 @@ def index(folder: Path) -> Index:
     output = written(folder, "ls-files", "--cached", "--stage", "--debug", "-z")
     entries: dict[str, Entry] = {}
     submodules: set[str] = set()
-    for mode, blob, name, seconds, nanoseconds, size in _STAGED_ENTRY.findall(output):
-        path = os.fsdecode(name)
-        if mode.decode() == SUBMODULE_MODE:
+    # There may be a hundred thousand of them: the text is decoded at once.
+    for mode, blob, path, seconds, nanoseconds, size in _STAGED_ENTRY.findall(
+        os.fsdecode(output)
+    ):
+        if mode == SUBMODULE_MODE:
             submodules.add(path)
-            continue
-        modified = int(seconds) + int(nanoseconds) / 1e9
-        entries[path] = Entry(blob.decode(), modified, int(size))
+        else:
+            entries[path] = blob, int(seconds) + int(nanoseconds) / 1e9, int(size)
     where = os.fsdecode(written(folder, "rev-parse", "--git-path", "index").removesuffix(b"\n"))
     try:
         time = (folder / where).stat().st_mtime

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,14 +13,21 @@ from contextpack.entry import (
     CHANGED_WEIGHT,
     ENCLOSING_SHARE,
     FOCUS_WEIGHT,
+    HOP_LOSS,
+    IMPORT_SHARE,
     NEAR_WEIGHT,
+    REACH_WEIGHT,
+    UNSURE_SHARE,
     WHOLE_SHARE,
     entry,
     trails_from,
 )
+from contextpack.factors import KIND_FACTORS
+from contextpack.kinds import Kind
 from contextpack.plan import MIN_SCORE_SHARE, plan
 from contextpack.rank import HEADER_SHARE, REPEAT_DISCOUNT, rank
 from contextpack.ranking import SCORE_DIGITS, Ranking
+from contextpack.related import MAX_DEFINING, MAX_USING
 from contextpack.request import Focus, Request, Scorer
 from contextpack.text import Lines
 from harness.memory import packed, snapshot_of
@@ -102,7 +110,8 @@ def test_changed_lines_then_their_function_then_what_uses_it() -> None:
     assert sorted(by_start["a.py", start] for start in inside)[-2] == discounted(
         ENCLOSING_SHARE * CHANGED_WEIGHT, 1
     )
-    assert by_start["b.py", 1] == CALLER_WEIGHT
+    # No import says that it is this one's.
+    assert by_start["b.py", 1] == UNSURE_SHARE * CALLER_WEIGHT
     assert ("a.py", made.sources["a.py"].n_lines - 43) not in by_start
 
 
@@ -120,6 +129,12 @@ def test_the_shortest_way_is_told_and_depth_ends_it() -> None:
         "c.py": "import d\n",
         "d.py": "import e\nimport a\n",
         "e.py": "",
+        "far.py": "import y\nimport x\n",
+        "x.py": "import z1\n",
+        "y.py": "import z0\n",
+        "z0.py": "import end\n",
+        "z1.py": "import end\n",
+        "end.py": "",
     }
     made = snapshot_of(files)
     forward = trails_from(made, Request(query="", origins=("a.py",)))
@@ -132,8 +147,114 @@ def test_the_shortest_way_is_told_and_depth_ends_it() -> None:
     back = trails_from(made, Request(query="", origins=("e.py",), importers=True, depth=9))
     assert back["c.py"] == ("c.py", "d.py", "e.py")
     assert back["a.py"] == ("a.py", "b.py", "d.py", "e.py")
+    far = trails_from(made, Request(query="", origins=("far.py",), depth=3))
+    assert far["end.py"] == ("far.py", "y.py", "z0.py", "end.py")
     both = trails_from(made, Request(query="", origins=("a.py", "d.py"), depth=1))
     assert {path for path, trail in both.items() if len(trail) == 1} == {"a.py", "d.py"}
+
+
+def test_of_equally_near_files_those_count_that_are_used_and_not_everybodys() -> None:
+    others = {f"other_{n}.py": "import all_need_it\n" for n in range(5)}
+    files = {
+        "app.py": "import all_need_it\nimport few\nimport used\n\nanswer = computed_answer()\n",
+        "all_need_it.py": "say = 1\n",
+        "few.py": "do = 1\n",
+        "used.py": "def computed_answer():\n    return 42\n",
+        **others,
+    }
+    ranking = ranked(files, Request(query="", origins=("app.py",)))
+    assert [file.path for file in ranking.files] == [
+        "app.py", "used.py", "few.py", "all_need_it.py",
+    ]  # fmt: skip
+    assert ranking.score("app.py") == REACH_WEIGHT
+    assert REACH_WEIGHT / (1 + HOP_LOSS) == pytest.approx(ranking.score("used.py"), abs=1e-5)
+
+
+def test_what_only_imports_is_close_and_a_test_of_it_less_so() -> None:
+    files = {
+        "tax.py": "rate = 1\n",
+        "shop.py": "import tax\n",
+        "tests/test_it.py": "import tax\n",
+    }
+    ranking = ranked(files, Request(query="", focus=(Focus("tax.py", Lines(1, 1)),)))
+    near = NEAR_WEIGHT * IMPORT_SHARE / 2**0.5  # Of two neighbours.
+    assert ranking.score("shop.py") == pytest.approx(near, abs=1e-5)
+    assert ranking.score("tests/test_it.py") == pytest.approx(
+        KIND_FACTORS[Kind.TEST] * near, abs=1e-5
+    )
+
+
+def callers(files: dict[str, str], *lines: Lines) -> list[str]:
+    """The files that call what these lines of `a.py` define."""
+    ranking = ranked(files, Request(query="", diff="HEAD"), {"a.py": lines})
+    return [file.path for file in ranking.files if "caller" in file.parts]
+
+
+def test_callers_are_those_of_the_definitions_that_changed() -> None:
+    files = {
+        "a.py": function("first_one") + function("second_one"),
+        "b.py": "first_one(1)\n",
+        "c.py": "second_one(1)\n",
+    }
+    assert callers(files, Lines(50, 50)) == ["c.py"]
+    assert callers(files, Lines(3, 3)) == ["b.py"]
+    assert callers(files, Lines(40, 50)) == ["b.py", "c.py"]
+
+
+def test_a_name_of_one_word_counts_where_an_import_says_whose_it_is() -> None:
+    files = {
+        "a.py": "def rendered(): ...\n",
+        "b.py": "import a\na.rendered()\n",
+        "c.md": "What is rendered.\n",
+        "d.py": "import b\nrendered()\n",
+    }
+    assert callers(files, Lines(1, 1)) == ["b.py"]
+
+
+def test_files_of_one_package_need_no_import() -> None:
+    files = {
+        "shop/a.go": "package shop\n\nfunc rendered() {}\n",
+        "shop/b.go": "package shop\n\nfunc other() { rendered() }\n",
+        "more/c.go": "package more\n\nfunc third() { rendered() }\n",
+    }
+    ranking = ranked(files, Request(query="", diff="HEAD"), {"shop/a.go": (Lines(3, 3),)})
+    assert [f.path for f in ranking.files if "caller" in f.parts] == ["shop/b.go"]
+
+
+def test_a_name_of_everybody_has_no_callers() -> None:
+    files = {"a.py": "def rendered(): ...\n", "b.py": "import a\nrendered()\n"}
+    assert callers(files, Lines(1, 1)) == ["b.py"]
+    defined = {f"d{n}.py": "def rendered(): ...\n" for n in range(MAX_DEFINING)}
+    assert callers(files | defined, Lines(1, 1)) == []
+    used = {f"u{n}.py": "import a\nrendered()\n" for n in range(MAX_USING)}
+    assert callers(files | used, Lines(1, 1)) == []
+
+
+def test_a_file_is_a_test_by_its_name_if_nothing_else_is_in_it() -> None:
+    files = {
+        "cart.py": "def total(): ...\n",
+        "tests/test_cart.py": "x = 1\n",
+        "tests/cart_spec.py": "x = 1\n",
+        "tests/test_cart_of_others.py": "x = 1\n",
+        "tests/cart.py": "x = 1\n",
+        "tests/test_cart.rb": "x = 1\n",
+    }
+    ranking = ranked(files, Request(query="", diff="HEAD"), {"cart.py": (Lines(1, 1),)})
+    tests = [file.path for file in ranking.files if "test" in file.parts]
+    assert tests == ["tests/cart_spec.py", "tests/test_cart.py"]
+
+
+def test_what_changed_gets_nothing_for_using_or_testing_what_changed() -> None:
+    files = {
+        "a.py": "def total_price(): ...\n",
+        "b.py": "import a\ntotal_price()\n",
+        "tests/test_a.py": "import a\ntotal_price()\n",
+    }
+    changed: dict[str, tuple[Lines, ...]] = dict.fromkeys(files, (Lines(1, 1),))
+    ranking = ranked(files, Request(query="", diff="HEAD"), changed)
+    assert [(file.path, dict(file.parts)) for file in ranking.files] == [
+        (path, {"changed": CHANGED_WEIGHT}) for path in sorted(files)
+    ]
 
 
 def test_a_bundle_says_which_imports_led_to_each_file() -> None:
