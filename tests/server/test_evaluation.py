@@ -149,9 +149,12 @@ def test_a_commit_does_not_know_itself_nor_what_came_later(root: Path, shared: E
     assert 0.0 == recalls[first][OURS, 2000].file
     assert 1.0 == recalls[again][OURS, 2000].file
     assert 0.0 == recalls[again][PLAIN, 2000].file
+    assert 0.5 == found.difference(2000, "file").mean
 
 
 def test_a_state_is_that_of_its_commit_alone(root: Path, temporary: Path) -> None:
+    write(root, {"run": "#!\n"})
+    (root / "run").chmod(0o755)
     first = commit(root, "first", {"a/b.py": "1\n", "c.py": "1\n", "run": "#!\n"})
     later = commit(root, "later", {"a/b.py": None, "c.py": "2\n", "a": "now a file\n"})
     with Replica(root, MAX_BYTES) as replica:
@@ -168,7 +171,7 @@ def test_a_state_is_that_of_its_commit_alone(root: Path, temporary: Path) -> Non
             }
             assert files == there
             assert run_git(replica.root, "rev-list", "--all", "HEAD").split()[0] == state
-            assert "" == run_git(replica.root, "status", "--porcelain").replace("M run\n", "")
+            assert "" == run_git(replica.root, "status", "--porcelain").replace(" M run\n", "")
     assert [] == list(temporary.iterdir())
 
 
