@@ -9,7 +9,7 @@ INTERRUPTED = 130
 _BRIDGES = (["lsp"], ["lsp", "--stdio"])
 
 # What a running daemon answers, without most of what the command line loads.
-_ASKED = frozenset({"pack", "explain", "files", "graph", "batch"})
+_ASKED = frozenset({"pack", "explain", "why", "files", "graph", "batch"})
 
 
 def main() -> NoReturn:

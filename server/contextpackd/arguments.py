@@ -17,6 +17,14 @@ ENVELOPE = "json"
 
 _DEFAULT_TOP = 20
 
+_DEFAULT_SECONDS = 300
+
+# What may change how good bundles are, whatever the commit.
+_TRIED = (
+    "model", "scorer", "strategy", "mmr_lambda", "dedup", "max_candidates", "truncate", "exclude",
+    "max_file_bytes",
+)  # fmt: skip
+
 Handler = Callable[[argparse.Namespace], int]
 """Runs one command and gives its exit code."""
 
@@ -176,6 +184,32 @@ examples:
         _add_root(again)
         _add_table_format(again)
     refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
+
+    evaluated = _command(
+        commands, handlers, "eval", "how well bundles hold what this repository's own past commits changed",
+        """each of the last commits that change existing code is a task: its message is the query, the
+tree before it the workspace, with the history until then; recall is the share of the lines, and
+of the files, that the commit changed. The working tree and the index are not touched.
+exit code: 0, or 1 when no commit is a task
+examples:
+  contextpackd eval
+  contextpackd eval --last 50 --budget 8k --budget 32k --seconds 600 --format json""",
+    )  # fmt: skip
+    _add_root(evaluated)
+    evaluated.add_argument(
+        "--last", type=_positive, default=_DEFAULT_TOP, metavar="N",
+        help="how many commits (default: %(default)s)",
+    )  # fmt: skip
+    evaluated.add_argument(
+        "--budget", dest="budgets", action="append", metavar="N",
+        help="tokens of a bundle (repeatable; default: 4k, 8k and 16k)",
+    )  # fmt: skip
+    evaluated.add_argument(
+        "--seconds", type=_positive, default=_DEFAULT_SECONDS, metavar="S",
+        help="stop after so long, with the commits that are done (default: %(default)s)",
+    )  # fmt: skip
+    _add_options(evaluated, [option for option in OPTIONS if option.field in _TRIED])
+    _add_table_format(evaluated)
 
     chunks = _command(
         commands, handlers, "pack-chunks", "choose among scored chunks given as JSON on stdin",

@@ -15,16 +15,30 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 from contextpack.errors import PackError
-from contextpackd import bundles, daemon_cli, envoy, outcomes, output, report, settings, wire
+from contextpack.text import display_path
+from contextpackd import (
+    bundles,
+    daemon_cli,
+    envoy,
+    outcomes,
+    output,
+    report,
+    scores,
+    settings,
+    wire,
+)
 from contextpackd.arguments import ENVELOPE, Handler, parser
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import check_root
 from contextpackd.envoy import Alone
 from contextpackd.errors import BundleProblem, DaemonError, InputProblem
+from contextpackd.evaluation import BUDGETS, evaluation
 from contextpackd.indexing import index
+from contextpackd.options import budget_of
 from contextpackd.output import Outcome
 from contextpackd.queries import discovery_of
+from contextpackd.replays import Replay
 from contextpackd.workspace import Workspace, engine
 
 OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -94,6 +108,40 @@ def _index(parsed: argparse.Namespace) -> int:
     finally:
         shared.close()
     return OK
+
+
+def _eval(parsed: argparse.Namespace) -> int:
+    began = time.monotonic()
+    root = check_root(parsed.root, force=parsed.force)
+    found = settings.repository(root)
+    for problem in found.problems:
+        output.say(str(problem))
+    request = outcomes.request(parsed, found.values, "")
+    sizes = [budget_of(text) for text in parsed.budgets] if parsed.budgets else BUDGETS
+    shared = engine()
+    try:
+        result = evaluation(
+            root,
+            request,
+            sorted(set(sizes)),
+            parsed.last,
+            shared,
+            is_over=lambda: time.monotonic() - began > parsed.seconds,
+            report=_tell_trial,
+        )
+    finally:
+        shared.close()
+    if parsed.format == ENVELOPE:
+        document = scores.evaluation_json(result)
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        screen = outcomes.asker(envoy.screens(), "").out
+        output.write_stdout(scores.evaluation_table(screen, result))
+    return OK if result.trials else NOTHING
+
+
+def _tell_trial(number: int, n_tasks: int, replay: Replay) -> None:
+    output.say(f"{number} of {n_tasks}: {replay.commit[:10]} {display_path(replay.subject)}")
 
 
 def _verify(parsed: argparse.Namespace) -> int:
@@ -187,6 +235,7 @@ _HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         **dict.fromkeys(outcomes.COMMANDS, _asked),
         "index": _index,
+        "eval": _eval,
         "verify": _verify,
         "refresh": _refresh,
         "pack-chunks": _pack_chunks,

@@ -4,7 +4,8 @@ Rules of this file:
 
 - A repository may come from anywhere, with its `.git/config`: it must not get a program run.
   So only `version`, `rev-parse`, `merge-base`, `ls-files`, `check-ignore`, `config`, `log`,
-  `diff-index --cached` and `cat-file --batch` without filters are called. None of them runs
+  `diff-index --cached`, `ls-tree`, `cat-file --batch` without filters, and in directories of our
+  own `read-tree` without a checkout are called. None of them runs
   filters, textconv, external diffs, hooks, aliases or the network, and the file system monitor,
   which `ls-files` and `check-ignore` would start, is switched off on the command line, where no
   configuration file has a say.
@@ -395,6 +396,11 @@ _DIGEST = re.compile(rb"[0-9a-f]{40,64}")
 def written(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     """What one of the commands above writes, for `revisions`. Raises `GitUnavailable`."""
     return _output(folder, *arguments, stdin=stdin)
+
+
+def partly_written(folder: Path, *arguments: str) -> tuple[bytes, bool]:
+    """The same within the limits of a log, and whether that is all of it."""
+    return _partial_output(folder, *arguments)
 
 
 def commit_of(folder: Path, revision: str) -> str | None:

@@ -253,6 +253,11 @@ def default_of(option: Option) -> object:
     return _DEFAULTS[option.field]
 
 
+def budget_of(text: str) -> int:
+    """A budget as it is written. Raises `OptionProblem`."""
+    return request_of("", {"budget_tokens": text}, lambda _: "--budget").budget_tokens
+
+
 def over(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
     """The values of two levels by field name: those above stand, and globs to exclude add up.
 

@@ -92,7 +92,7 @@ def console(stream: IO[str] | None) -> Iterator[Console]:
         pass
 
 
-def _drawn(screen: Screen, draw: Callable[[Console], None]) -> str:
+def drawn(screen: Screen, draw: Callable[[Console], None]) -> str:
     """What is drawn, as the text that shows it."""
     stream = io.StringIO()
     draw(
@@ -137,7 +137,7 @@ def progress(
 
 def answer_table(screen: Screen, answer: Answer) -> str:
     """What is in and why, what was left out and why, and how the budget was spent."""
-    return _drawn(screen, lambda out: _show_answer(out, answer))
+    return drawn(screen, lambda out: _show_answer(out, answer))
 
 
 def _show_answer(out: Console, answer: Answer) -> None:
@@ -181,7 +181,7 @@ def _show_answer(out: Console, answer: Answer) -> None:
 
 def explanation_table(screen: Screen, explanation: Explanation) -> str:
     """The scores of files and of their parts, each with what makes it."""
-    return _drawn(screen, lambda out: _show_explanation(out, explanation))
+    return drawn(screen, lambda out: _show_explanation(out, explanation))
 
 
 def _show_explanation(out: Console, explanation: Explanation) -> None:
@@ -224,7 +224,7 @@ def _scored(score: float, parts: Mapping[str, float], names: Sequence[str]) -> l
 
 def why_table(screen: Screen, found: Why) -> str:
     """Why a file or a part of it is in or out, and what would change that."""
-    return _drawn(screen, lambda out: _show_why(out, found))
+    return drawn(screen, lambda out: _show_why(out, found))
 
 
 def _show_why(out: Console, found: Why) -> None:
@@ -276,7 +276,7 @@ def _displacement(displacement: Displacement) -> tuple[str, str]:
 
 def files_table(screen: Screen, scan: Scan) -> str:
     """What discovery sees: each file with its tokens, and what is left out by which rule."""
-    return _drawn(screen, lambda out: _show_files(out, scan))
+    return drawn(screen, lambda out: _show_files(out, scan))
 
 
 def _show_files(out: Console, scan: Scan) -> None:
@@ -332,9 +332,7 @@ def _show_verification(out: Console, verification: Verification) -> None:
 
 def graph_table(screen: Screen, shown: View, *, lists_unresolved: bool) -> str:
     """Resolution rates, the commonest reasons, and the edges or what did not resolve."""
-    return _drawn(
-        screen, lambda out: _show_graph(out, shown, lists_unresolved=lists_unresolved)
-    )
+    return drawn(screen, lambda out: _show_graph(out, shown, lists_unresolved=lists_unresolved))
 
 
 def _show_graph(out: Console, shown: View, *, lists_unresolved: bool) -> None:

@@ -17,6 +17,7 @@ import contextpackd
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.paths import FIXTURES
+from harness.trees import isolate_git, run_git
 
 
 def environment() -> dict[str, str]:
@@ -167,7 +168,7 @@ def test_unknown_commands_and_flags_are_wrong_usage() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["", "pack", "explain", "files", "graph", "pack-chunks", "batch"]
+    "command", ["", "pack", "explain", "why", "files", "graph", "eval", "pack-chunks", "batch"]
 )
 def test_help_has_examples(command: str) -> None:
     done = run(*command.split(), "--help")
@@ -267,6 +268,34 @@ def test_explain_shows_every_part(shop: Path) -> None:
     )
     assert document["files"][0]["path"] == "src/lending/calendar.py"
     assert document["files"][0]["parts"]["stem"] > 0
+
+
+def test_eval_says_how_well_past_commits_are_found(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    policy = shop / "src/lending/policy.py"
+    for message in ("the very first one", "Refuse a copy that is withdrawn"):
+        run_git(shop, *(("init", "-q") if not (shop / ".git").exists() else ("status", "-s")))
+        run_git(shop, "add", "-A")
+        run_git(shop, "commit", "-qm", message)
+        policy.write_text(policy.read_text().replace("the copy is withdrawn", "withdrawn"))
+    done = run("eval", "--root", str(shop), "--budget", "1k", "--format", "json")
+    assert (0, 1) == (done.returncode, done.stderr.count("1 of 1: "))
+    document = json.loads(done.stdout)
+    assert ["src/lending/policy.py"] == [f["path"] for f in document["commits"][0]["files"]]
+    assert [1000, 1000] == [result["budgetTokens"] for result in document["results"]]
+    assert 1.0 == document["results"][1]["contextpackd"]["mean"]
+    assert "has no parent" == document["passedOver"][0]["reason"]
+    again = run("eval", "--root", str(shop), "--budget", "1k", "--format", "json")
+    assert done.stdout == again.stdout
+    table = run("eval", "--root", str(shop), "--budget", "1k").stdout
+    assert "line recall" in table
+    assert "passed over: has no parent: 1" in table
+    assert (2, "") == (run("eval", "--root", str(shop), "--budget", "x").returncode, "")
+    (shop / ".git").rename(tmp_path / "gone")
+    alone = run("eval", "--root", str(shop))
+    assert (2, "") == (alone.returncode, alone.stdout)
 
 
 def test_files_names_the_rule_behind_what_is_left_out(shop: Path) -> None:

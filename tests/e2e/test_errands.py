@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from contextpackd import envoy, git, place
+from contextpackd import __main__, envoy, git, place
 from harness.lsp_client import LIMIT_SECONDS, House, Process, house
 from harness.paths import FIXTURES
 
@@ -68,12 +68,18 @@ COMMANDS = [
     ("pack", QUERY, "--no-such-flag"),
     ("explain", QUERY),
     ("explain", QUERY, "--top", "3", "--format", "json"),
+    ("why", "src/lending/policy.py:12", QUERY, "--budget", "300"),
+    ("why", "src/lending/policy.py", QUERY, "--format", "json"),
     ("files", "--include", "**/*.py"),
     ("files", "--format", "json"),
     ("graph",),
     ("graph", "src/lending/desk.py", "--depth", "1", "--format", "json"),
     ("graph", "src/lending/desk.py", "--importers", "--format", "mermaid"),
 ]
+
+
+def test_every_command_that_the_daemon_answers_asks_it() -> None:
+    assert envoy.COMMANDS == __main__._ASKED  # Loading `envoy` for it would cost more.
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
