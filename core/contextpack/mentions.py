@@ -55,7 +55,7 @@ def missing(snapshot: Snapshot, query: str) -> tuple[str, ...]:
         path
         for path in near
         if not any(
-            _is_mentioned(snapshot.paths[s], path) for s in by_name.get(_name_of(path), ())
+            is_mentioned(snapshot.paths[s], path) for s in by_name.get(_name_of(path), ())
         )
     )
 

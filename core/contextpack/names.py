@@ -45,7 +45,7 @@ _PLACE = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Span:
     """Some lines of a file, or all of it."""
 
     path: Path
@@ -58,7 +58,7 @@ class Named:
     """A name as it is written, and what it means."""
 
     name: str
-    parts: tuple[Part, ...]
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def naming(snapshot: Snapshot, text: str) -> Naming:
     for name, is_meant in islice(_names(index, text).items(), MAX_NAMES):
         homes = index.homes(name, is_meant=is_meant)
         if homes:
-            is_vague = len({part.path for part in homes}) > MAX_HOMES
+            is_vague = len({span.path for span in homes}) > MAX_HOMES
             vague.append(name) if is_vague else named.append(Named(name, homes))
         elif is_meant and (skip := index.skip(name)) is not None:
             left_out.append((name, skip))
@@ -93,8 +93,8 @@ def naming(snapshot: Snapshot, text: str) -> Naming:
     return Naming(tuple(named), tuple(left_out), tuple(vague), tuple(unknown))
 
 
-def parts_named(snapshot: Snapshot, names: Iterable[str]) -> list[Named]:
-    """What each of these means; its parts are empty where the workspace has no such thing.
+def spans_named(snapshot: Snapshot, names: Iterable[str]) -> list[Named]:
+    """What each of these means; its spans are empty where the workspace has no such thing.
 
     A name is a path or the end of one, with `:line` or `:first-last` behind it if not all of the
     file is meant, or a definition, with the name of what it stands in before it (`Type.name`).
@@ -103,24 +103,22 @@ def parts_named(snapshot: Snapshot, names: Iterable[str]) -> list[Named]:
     return [Named(name, index.homes(name, is_meant=True)) for name in names]
 
 
-def lacking(
-    found: Iterable[Named], shown: Mapping[Path, Sequence[Lines] | None]
-) -> tuple[Named, ...]:
+def lacking(found: Iterable[Named], shown: Mapping[Path, Sequence[Lines]]) -> tuple[Named, ...]:
     """Those of which a bundle does not show everything that they mean.
 
-    `shown` has the lines of each file of the bundle, or None where its outline is all that it
-    shows. A file that is named without a line is there if some of its lines are: whoever answered
-    saw that there are more, and talks of what they saw.
+    `shown` has the lines of each file of the bundle; outlines show none. A file that is named
+    without a line is there if some of its lines are: whoever answered saw that there are more,
+    and talks of what they saw.
     """
 
-    def is_there(part: Part) -> bool:
-        ranges = shown.get(part.path)
-        if not ranges or part.lines is None:
+    def is_there(span: Span) -> bool:
+        ranges = shown.get(span.path)
+        if not ranges or span.lines is None:
             return bool(ranges)
-        wanted = set(range(part.lines.start, part.lines.end + 1))
+        wanted = set(range(span.lines.start, span.lines.end + 1))
         return wanted <= {n for lines in ranges for n in range(lines.start, lines.end + 1)}
 
-    return tuple(item for item in found if not all(map(is_there, item.parts)))
+    return tuple(item for item in found if not all(map(is_there, item.spans)))
 
 
 def _names(index: "_Index", text: str) -> Mapping[str, bool]:
@@ -177,19 +175,19 @@ class _Index:
         is_written_so = name.rpartition(".")[2] in self.suffixes and "." in name
         return is_written_so or bool(self._files(path)) or self._skip(path) is not None
 
-    def homes(self, name: str, *, is_meant: bool) -> tuple[Part, ...]:
+    def homes(self, name: str, *, is_meant: bool) -> tuple[Span, ...]:
         """What a name stands for. Common words of code are names only where they are meant."""
         path, lines = _place(name)
         if files := self._files(path):
-            return tuple(Part(path, lines) for path in files)
+            return tuple(Span(path, lines) for path in files)
         *outer, last = _JOINT.split(name)
         found = self._defined(last)
         inside = [
-            part for part, around in found if outer and self._is_around(outer[-1], part, around)
+            span for span, around in found if outer and self._is_around(outer[-1], span, around)
         ]
         if inside or (outer and not is_meant and len(parts(last)) == 1):
             return tuple(inside)
-        return tuple(part for part, _ in found)
+        return tuple(span for span, _ in found)
 
     def skip(self, name: str) -> Skip | None:
         """What leaves out the file of this name, if one is left out."""
@@ -214,7 +212,7 @@ class _Index:
         around = [path[: slash.end()] for slash in re.finditer("/", path)]
         return next((self.skips[name] for name in (path, *around) if name in self.skips), None)
 
-    def _defined(self, name: str) -> list[tuple[Part, Sequence[Symbol]]]:
+    def _defined(self, name: str) -> list[tuple[Span, Sequence[Symbol]]]:
         """The definitions of a name, and in each case what its file defines."""
         postings = self.snapshot.postings
         found = terms(name)
@@ -224,17 +222,17 @@ class _Index:
         slots = np.unique(postings.chunk_slots[hits.documents[hits.names > 0]])
         paths = sorted(self.snapshot.paths[slots].tolist())[:MAX_LOOKED]
         return [
-            (Part(path, symbol.lines), self.symbols(path))
+            (Span(path, symbol.lines), self.symbols(path))
             for path in paths
             for symbol in self.symbols(path)
             if symbol.name == name or symbol.name.endswith(f".{name}")
         ]
 
-    def _is_around(self, outer: str, part: Part, symbols: Sequence[Symbol]) -> bool:
+    def _is_around(self, outer: str, span: Span, symbols: Sequence[Symbol]) -> bool:
         """Whether a definition stands in something of this name: a type, a module, a package."""
-        if outer in (part.path.rpartition(".")[0] or part.path).split("/"):
+        if outer in (span.path.rpartition(".")[0] or span.path).split("/"):
             return True
-        lines = part.lines
+        lines = span.lines
         return lines is not None and any(
             symbol.name in (outer, f"{outer}.{symbol.name.rpartition('.')[2]}")
             and symbol.lines.start <= lines.start

@@ -3,7 +3,7 @@
 import pytest
 
 from contextpack.model import Reason, Skip
-from contextpack.names import MAX_HOMES, MAX_NAMES, Part, lacking, naming, parts_named
+from contextpack.names import MAX_HOMES, MAX_NAMES, Span, lacking, naming, spans_named
 from contextpack.text import Lines
 from harness.memory import snapshot_of
 
@@ -37,7 +37,7 @@ def named(text: str) -> dict[str, list[tuple[str, tuple[int, int] | None]]]:
     return {
         item.name: [
             (part.path, (part.lines.start, part.lines.end) if part.lines else None)
-            for part in item.parts
+            for part in item.spans
         ]
         for item in naming(SNAPSHOT, text).named
     }
@@ -118,15 +118,15 @@ def test_a_reply_names_a_bounded_number() -> None:
 
 
 def test_what_a_bundle_shows_is_not_lacking() -> None:
-    found = parts_named(
+    found = spans_named(
         SNAPSHOT, ["src/shop/cart.py", "Cart.add", "total_price", "stock.py", "check_stock"]
     )
-    shown = {"src/shop/cart.py": (Lines(1, 1), Lines(2, 4)), "src/shop/stock.py": None}
+    shown = {"src/shop/cart.py": (Lines(1, 1), Lines(2, 4))}
     assert ["total_price", "stock.py", "check_stock"] == [
         item.name for item in lacking(found, shown)
     ]
 
 
 def test_a_name_that_is_nothing_has_no_parts() -> None:
-    found = parts_named(SNAPSHOT, ["nothing_here", "src/shop/tax.ts:2"])
-    assert [(), (Part("src/shop/tax.ts", Lines(2, 2)),)] == [item.parts for item in found]
+    found = spans_named(SNAPSHOT, ["nothing_here", "src/shop/tax.ts:2"])
+    assert [(), (Span("src/shop/tax.ts", Lines(2, 2)),)] == [item.spans for item in found]
