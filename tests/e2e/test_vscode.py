@@ -301,6 +301,20 @@ def test_the_ranking_is_explained(session: Session) -> None:
     assert f"`{POLICY}`" in session.within["explanation"]
 
 
+def test_the_answer_gets_what_it_asks_for(session: Session) -> None:
+    assert {
+        "wanted": ["Member.age_on"],
+        "shown": ["objections_to_checkout"],
+        "leftOut": [],
+        "vague": [],
+        "unknown": ["fee_table"],
+        "paths": ["src/lending/models.py"],
+        "budget": 900,
+    } == session.within["answer"]
+    # What is selected comes before the clipboard, and three quotation marks name nothing.
+    assert None is session.within["selected"]
+
+
 def test_a_server_that_dies_is_replaced_and_its_pack_made_again(session: Session) -> None:
     assert session.within["afterKill"]["isAnother"]
     assert session.expected["last"] == session.within["afterKill"]["text"]

@@ -154,7 +154,7 @@ def test_the_plugin_sends_commands_that_the_server_has() -> None:
         for path in sorted(LUA.glob("*.lua"))
         for name in re.findall(r"(?:client\.send|ask)\(\w+, '(\w+)'", path.read_text("utf-8"))
     }
-    assert {"pack", "live", "close", "explain"} == sent
+    assert {"pack", "answer", "live", "close", "explain"} == sent
     assert sent <= known
 
 
@@ -169,13 +169,25 @@ def answer_schema() -> dict[str, dict[str, object]]:
         "Item": top["items"]["items"]["properties"],
         "Entry": top["ledger"]["items"]["properties"],
         "Report": top["report"]["properties"],
+        "Reply": reply_schema(),
     }
 
 
-@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report"])
+def reply_schema() -> dict[str, object]:
+    """The properties of what `contextpack.answer` answers."""
+    text = (ROOT / "editors" / "PROTOCOL.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"<!-- result contextpack.answer -->\n```json\n(.*?)\n```", text, re.DOTALL
+    )
+    assert found is not None
+    properties: dict[str, object] = json.loads(found[1])["properties"]
+    return properties
+
+
+@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report", "Reply"])
 def test_the_types_are_those_of_the_schema(name: str) -> None:
     source = (LUA / "types.lua").read_text(encoding="utf-8")
-    found = re.search(rf"---@class contextpack\.{name}\n((?:---@field .*\n)+)", source)
+    found = re.search(rf"---@class contextpack\.{name}\b.*\n((?:---@field .*\n)+)", source)
     assert found is not None
     fields = re.findall(r"---@field (\w+)\??", found[1])
     assert set(answer_schema()[name]) == set(fields)
@@ -185,7 +197,7 @@ def test_the_help_has_every_command_and_map() -> None:
     source = (PLUGIN / "plugin" / "contextpack.lua").read_text(encoding="utf-8")
     text = (PLUGIN / "doc" / "contextpack.txt").read_text(encoding="utf-8")
     names = re.findall(r"^command\('(\w*)'", source, re.MULTILINE)
-    assert 7 == len(names)
+    assert 8 == len(names)
     for name in names:
         assert f"*:ContextPack{name}*" in text
         assert not name or f"<Plug>(contextpack-{name.lower()})" in text

@@ -4,10 +4,11 @@ import * as vscode from 'vscode';
 import { BundleDocuments, SCHEME } from './bundle';
 import { PackTool, TOOL, sentToChat } from './chat';
 import { Packing, fields, type Question } from './packing';
-import { COMMANDS, type Entry, type Explanation, type Pack } from './protocol';
+import { COMMANDS, type Entry, type Explanation, type Pack, type Reply } from './protocol';
 import { changes, diagnostics, folderInView, selection, type Words } from './questions';
 import { NoServer, Server } from './server';
 import { askedForBudget, askedForQuery, remembered } from './picks';
+import { inWords, replied } from './replies';
 import { showStatus } from './status';
 import { PackTree, about, type File } from './tree';
 
@@ -27,12 +28,16 @@ export function activate(context: vscode.ExtensionContext): void {
 
   /** Ask, and show the bundle and the view. */
   async function packed({ query, folder }: Words, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
-    const question: Question = { query, root: folder.uri.toString(), budgetTokens, pins: [], leftOut: [] };
+    const question: Question = { query, root: folder.uri.toString(), budgetTokens, pins: [], leftOut: [], only: [] };
     const pack = await packing.ask(question);
     await remembered(context.workspaceState, query);
+    await shown(pack);
+    return pack;
+  }
+
+  async function shown(pack: Pack): Promise<void> {
     await documents.show(pack);
     await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: true });
-    return pack;
   }
 
   function current(): Pack {
@@ -71,6 +76,19 @@ export function activate(context: vscode.ExtensionContext): void {
     packChanges: async () => {
       const folder = await folderInView();
       return folder && packed(await changes(folder));
+    },
+    packAnswer: async () => {
+      const { packId } = current();
+      const asked = packing.asked!;
+      const reply = await replied();
+      const budget = asked.budgetTokens === undefined ? {} : { budgetTokens: asked.budgetTokens };
+      const told = await server.ask<Reply>(COMMANDS.answer, { packId, reply, ...budget });
+      if (told.pack !== null) {
+        await packing.take({ ...asked, pins: [], only: told.wanted }, told.pack);
+        await shown(told.pack);
+      }
+      void vscode.window.showInformationMessage(inWords(told));
+      return told;
     },
     showBundle: () => documents.show(current()),
     setBudget: async (given?: unknown) => {
@@ -125,7 +143,8 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(packing),
     packing.onDidChange(() => {
       void vscode.commands.executeCommand('setContext', 'contextpack.hasPack', packing.pack !== undefined);
-      tree.message = packing.asked?.query.split('\n', 1)[0] ?? '';
+      const { query, only } = packing.asked ?? { query: '', only: [] };
+      tree.message = only.length > 0 ? `Only ${only.join(', ')}` : (query.split('\n', 1)[0] ?? '');
     }),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
     vscode.languages.registerFoldingRangeProvider({ scheme: SCHEME }, documents),

@@ -12,6 +12,8 @@ export interface Question {
   budgetTokens: number | undefined;
   pins: readonly string[];
   leftOut: readonly string[];
+  /** Names of files and definitions: nothing else is packed. */
+  only: readonly string[];
 }
 
 // `InvalidParams`, with the field in `data`.
@@ -65,6 +67,21 @@ export class Packing implements vscode.Disposable {
       this.server.ask(COMMANDS.close, { packId: before }).catch(() => undefined);
     }
     return pack;
+  }
+
+  /** Take a pack that the server made; the one before is let go. */
+  async take(question: Question, pack: Pack): Promise<void> {
+    this.asking?.cancel();
+    const before = this.answer?.packId;
+    this.question = question;
+    this.answer = pack;
+    this.changed.fire();
+    if (before !== undefined) {
+      this.server.ask(COMMANDS.close, { packId: before }).catch(() => undefined);
+    }
+    if (this.isLive) {
+      await this.setLive(true);
+    }
   }
 
   /** Ask for the same pack with something changed. */
@@ -167,6 +184,7 @@ export function fields(question: Question): PackFields & { root: string } {
     root: question.root,
     budgetTokens: question.budgetTokens ?? null,
     pins: question.pins.length > 0 ? [...question.pins] : null,
+    only: question.only.length > 0 ? [...question.only] : null,
     // A pack's own patterns stand in the place of the settings'.
     exclude: question.leftOut.length > 0 ? [...excluded, ...question.leftOut.map(pattern)] : null,
   };

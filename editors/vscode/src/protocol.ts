@@ -5,6 +5,7 @@ export const PROTOCOL = 1;
 
 export const COMMANDS = {
   pack: 'contextpack.pack',
+  answer: 'contextpack.answer',
   live: 'contextpack.live',
   close: 'contextpack.close',
   explain: 'contextpack.explain',
@@ -24,6 +25,7 @@ export interface PackFields {
   budgetTokens?: number | null;
   pins?: string[] | null;
   exclude?: string[] | null;
+  only?: string[] | null;
   ledger?: 'brief' | 'all';
 }
 
@@ -61,6 +63,17 @@ export interface Pack {
   ledger: Entry[];
   ledgerCounts: Record<string, number>;
   report: { format: 'markdown' | 'xml' | 'plain'; warnings: { kind: string; message: string }[] };
+}
+
+/** What a chat's reply about a pack names. */
+export interface Reply {
+  wanted: string[];
+  shown: string[];
+  leftOut: { name: string; reason: string; rule: string | null }[];
+  vague: string[];
+  unknown: string[];
+  /** What is wanted, or null if nothing is. */
+  pack: Pack | null;
 }
 
 export interface PackChanged {

@@ -21,6 +21,17 @@ function M.pack(call)
 end
 
 ---@param call vim.api.keyset.create_user_command.command_args
+function M.answer(call)
+  local contextpack = require('contextpack')
+  if call.range == 0 then
+    contextpack.answer(require('contextpack.registers').pasted(call.args))
+    return
+  end
+  local lines = vim.api.nvim_buf_get_lines(0, call.line1 - 1, call.line2, false)
+  contextpack.answer(table.concat(lines, '\n'))
+end
+
+---@param call vim.api.keyset.create_user_command.command_args
 function M.live(call)
   if not vim.list_contains({ '', 'on', 'off' }, call.args) then
     require('contextpack.message').fail(':ContextPackLive takes on or off, or nothing')

@@ -37,6 +37,20 @@ function M.pack(fields, buf, done)
   end)
 end
 
+--- Pack what a chat's reply about the pack names and the pack lacked.
+---@param reply string In Markdown.
+---@param done? fun(told: contextpack.Reply)
+function M.answer(reply, done)
+  require('contextpack.answer').ask(reply, function(told)
+    if type(told.pack) == 'table' then
+      M.show()
+    end
+    if done then
+      done(told)
+    end
+  end)
+end
+
 --- Show the bundle, and the report if the settings say so. The bundle has the cursor then.
 function M.show()
   local pack = pack_of.needed()

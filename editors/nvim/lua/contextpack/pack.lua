@@ -11,6 +11,7 @@ local M = {}
 ---@field fields table<string, any> What was asked, as `contextpack.pack` takes it.
 ---@field answer contextpack.Answer
 ---@field is_live boolean
+---@field excluded? table<string, true> The paths that the user took out.
 ---@field n_asked integer How often; only the last answer counts.
 
 ---@type contextpack.Pack?
@@ -100,28 +101,37 @@ function M.ask(buf, root, fields_of, done)
         tell(problem)
         return
       end
-      local before = M.current
-      if before then
-        local holder = vim.lsp.get_client_by_id(before.client_id)
-        if holder then
-          client.send(holder, 'close', { packId = before.answer.packId }, function() end)
-        end
-      end
-      ---@type contextpack.Pack
-      local pack = {
-        root = own_root,
-        client_id = at.id,
-        fields = fields,
-        answer = answer,
-        is_live = false,
-        n_asked = 0,
-      }
-      accept(pack, answer)
+      local pack = M.take(at, own_root, fields, answer)
       if done then
         done(pack)
       end
     end)
   end)
+end
+
+--- Have a pack that the server made take the place of the current one.
+---@param at vim.lsp.Client
+---@param root string
+---@param fields table<string, any> What asks for it.
+---@param answer contextpack.Answer
+---@return contextpack.Pack
+function M.take(at, root, fields, answer)
+  local before = M.current
+  local holder = before and vim.lsp.get_client_by_id(before.client_id)
+  if before and holder then
+    client.send(holder, 'close', { packId = before.answer.packId }, function() end)
+  end
+  ---@type contextpack.Pack
+  local pack = {
+    root = root,
+    client_id = at.id,
+    fields = fields,
+    answer = answer,
+    is_live = false,
+    n_asked = 0,
+  }
+  accept(pack, answer)
+  return pack
 end
 
 ---@param pack contextpack.Pack

@@ -67,3 +67,11 @@
 ---@field code integer
 ---@field message string
 ---@field data? { field?: string }
+
+---@class contextpack.Reply What a chat's reply about a pack names.
+---@field wanted string[]
+---@field shown string[]
+---@field leftOut { name: string, path: string, reason: string, rule: string|vim.NIL }[]
+---@field vague string[]
+---@field unknown string[]
+---@field pack contextpack.Answer|vim.NIL What is wanted.

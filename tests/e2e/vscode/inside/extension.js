@@ -6,6 +6,7 @@ const vscode = require('vscode');
 
 const QUERY = 'objections to a checkout';
 const POLICY = 'src/lending/policy.py';
+const REPLY = 'I need `Member.age_on` beside `objections_to_checkout`, and a `fee_table`.';
 const LIMIT = 60_000; // Milliseconds that anything may take: machines are busy.
 
 exports.activate = (context) => {
@@ -59,11 +60,11 @@ async function look(seen) {
   await edited(policy, 'the copy is withdrawn', 'the copy is gone');
   seen.followed = await until(bundle, (text) => text.includes('the copy is gone'));
 
-  const answer = await vscode.lm.invokeTool('contextpack_pack', {
+  const made = await vscode.lm.invokeTool('contextpack_pack', {
     input: { query: QUERY, budgetTokens: 700 },
     toolInvocationToken: undefined,
   });
-  seen.tool = answer.content[0].value;
+  seen.tool = made.content[0].value;
 
   const editor = await vscode.window.showTextDocument(policy);
   editor.selection = new vscode.Selection(38, 0, 39, 0);
@@ -76,6 +77,16 @@ async function look(seen) {
 
   await run('explainPack');
   seen.explanation = vscode.workspace.textDocuments.find((one) => one.uri.path === '/explanation.md').getText();
+
+  await run('packQuery', QUERY);
+  await run('setBudget', 900);
+  editor.selection = new vscode.Selection(0, 0, 0, 0);
+  await vscode.env.clipboard.writeText(REPLY);
+  const { pack: answer, ...names } = await run('packAnswer');
+  await until(bundle, (text) => text === answer.text);
+  seen.answer = { ...names, paths: paths(answer), budget: answer.budgetTokens };
+  editor.selection = new vscode.Selection(0, 0, 0, 3);
+  seen.selected = (await run('packAnswer')).pack;
 
   await run('packQuery', QUERY);
   await run('setBudget', 900);
