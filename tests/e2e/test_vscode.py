@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 import pytest
 
 import contextpackd
+from contextpackd.version import VERSION
 from harness.lsp_client import LIMIT_SECONDS, House, house
 from harness.paths import FIXTURES, ROOT
 
@@ -327,15 +329,61 @@ def test_without_ai_features_the_clipboard_is_all_that_is_claimed(session: Sessi
     } == session.within["chatOff"]
 
 
-def test_an_untrusted_workspace_names_no_program(
-    tools: Tools, built: Path, tmp_path: Path
-) -> None:
-    ran = tmp_path / "ran"
-    root = shop(tmp_path, f"touch {shlex.quote(str(ran))}")
+def wheel(folder: Path) -> Path:
+    """A package of the server's name and version, whose program is the server of this Python."""
+    start = f"os.execv({sys.executable!r}, [{sys.executable!r}, '-P', '-m', 'contextpackd', *sys.argv[1:]])"
+    about = f"contextpackd-{VERSION}.dist-info"
+    files = {
+        "contextpackd_start.py": f"import os\nimport sys\n\n\ndef main():\n    {start}\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: contextpackd\nVersion: {VERSION}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": "[console_scripts]\ncontextpackd = contextpackd_start:main\n",
+    }
+    files[f"{about}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
+    made = folder / f"contextpackd-{VERSION}-py3-none-any.whl"
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return made
+
+
+@pytest.fixture(scope="module")
+def restricted(
+    tools: Tools, built: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """What was seen in a workspace that nobody trusts, and whether a program of its ran."""
+    folder = tmp_path_factory.mktemp("restricted")
+    ran, shelf, programs = folder / "ran", folder / "shelf", folder / "programs"
+    shelf.mkdir()
+    programs.mkdir()
+    (programs / "python3").symlink_to(sys.executable)
+    root = shop(folder, f"touch {shlex.quote(str(ran))}")
     command = {"contextpack.server.command": ["touch", str(ran)]}
     written(root / ".vscode" / "settings.json", json.dumps(command))
-    with house() as own, code_server(tools, built, own) as (url, env):
-        seen = driven(tools, built, env, "restricted.mjs", f"{url}/?folder={root}")
-        assert [] == own.daemons()
-    assert "found no contextpackd" in seen["said"]
-    assert not ran.exists()
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf)}
+    path = os.pathsep.join([str(Path(tools.node).parent), str(programs), "/usr/bin", "/bin"])
+    with house() as own, code_server(tools, built, own, PATH=path, **pip) as (url, env):
+        at = f"{url}/?folder={root}"
+        packages = str(wheel(folder)), str(shelf)
+        seen: dict[str, Any] = driven(tools, built, env, "restricted.mjs", at, QUERY, *packages)
+    return {**seen, "ran": ran.exists()}
+
+
+def test_an_untrusted_workspace_names_no_program(restricted: dict[str, Any]) -> None:
+    assert "found no contextpackd" in restricted["said"]
+    assert not restricted["ran"]
+
+
+def test_the_server_is_installed_when_the_person_agrees_and_found_again(
+    restricted: dict[str, Any],
+) -> None:
+    assert f"pip install contextpackd=={VERSION}" in restricted["question"]
+    assert re.fullmatch(r"ctx 1\.\dk/2k · \d files · live", restricted["status"])
+    assert restricted["status"] == restricted["again"]
+
+
+def test_a_failed_installation_says_what_to_do(restricted: dict[str, Any]) -> None:
+    assert "No matching distribution found for contextpackd" in restricted["failure"]
+    assert f"run pip install contextpackd=={VERSION} yourself" in re.sub(
+        "`", "", restricted["failure"]
+    )

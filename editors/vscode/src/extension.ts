@@ -21,7 +21,7 @@ export function activate(context: vscode.ExtensionContext): void {
     if (here !== undefined) {
       await packed({ query: query ?? '', folder: here });
     }
-  });
+  }, vscode.Uri.joinPath(context.globalStorageUri, 'server').fsPath);
   const packing = new Packing(server);
   const documents = new BundleDocuments(packing);
   const tree = vscode.window.createTreeView(VIEW, { treeDataProvider: new PackTree(packing) });
@@ -29,8 +29,9 @@ export function activate(context: vscode.ExtensionContext): void {
   /** Ask, and show the bundle and the view. */
   async function packed({ query, folder }: Words, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
     const question: Question = { query, root: folder.uri.toString(), budgetTokens, pins: [], leftOut: [], only: [] };
-    const pack = await packing.ask(question);
+    // Before anything can go wrong: nobody types it twice.
     await remembered(context.workspaceState, query);
+    const pack = await packing.ask(question);
     await shown(pack);
     return pack;
   }
@@ -125,6 +126,11 @@ export function activate(context: vscode.ExtensionContext): void {
       return text;
     },
     restartServer: () => server.restart(),
+    installServer: async () => {
+      const { version } = context.extension.packageJSON as { version: string };
+      const { installed } = await import('./install');
+      return installed(server.own, version, server.log);
+    },
     showLogs: () => server.log.show(),
     pin: ({ path }: File) => packing.change({ pins: [...packing.asked!.pins, path] }),
     unpin: ({ path }: File) => packing.change({ pins: packing.asked!.pins.filter((one) => one !== path) }),
@@ -152,7 +158,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.lm.registerTool(TOOL, new PackTool(server, folderInView)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('contextpack.server') && server.isStarted) {
-        server.restart().catch(said);
+        server.restart().catch((error: unknown) => said(error));
       }
     }),
     ...Object.entries(actions).map(([name, action]) =>
@@ -160,7 +166,7 @@ export function activate(context: vscode.ExtensionContext): void {
         try {
           return await action(...args);
         } catch (error) {
-          return said(error);
+          return said(error, () => vscode.commands.executeCommand(`contextpack.${name}`, ...args));
         }
       }),
     ),
@@ -173,18 +179,20 @@ function below(root: string, uri: vscode.Uri): string | undefined {
   return uri.scheme === 'file' && uri.path.startsWith(folder) ? uri.path.slice(folder.length) : undefined;
 }
 
-/** Tell a person what went wrong. What was cancelled did not. */
-function said(error: unknown): void {
+/** Tell a person what went wrong; `again` does what failed. What was cancelled did not go wrong. */
+function said(error: unknown, again: () => unknown = () => undefined): void {
   if (isCancellation(error)) {
     return;
   }
   const message = error instanceof Error ? error.message : String(error);
-  const buttons = error instanceof NoServer ? ['Open Settings'] : ['Show Logs'];
-  void vscode.window.showErrorMessage(`ContextPack: ${message}`, ...buttons).then((button) => {
+  const buttons = error instanceof NoServer ? ['Install...', 'Open Settings'] : ['Show Logs'];
+  void vscode.window.showErrorMessage(`ContextPack: ${message}`, ...buttons).then(async (button) => {
     if (button === 'Open Settings') {
-      void vscode.commands.executeCommand('workbench.action.openSettings', 'contextpack.server.command');
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'contextpack.server.command');
     } else if (button === 'Show Logs') {
-      void vscode.commands.executeCommand('contextpack.showLogs');
+      await vscode.commands.executeCommand('contextpack.showLogs');
+    } else if (button === 'Install...' && (await vscode.commands.executeCommand('contextpack.installServer')) === true) {
+      await again();
     }
   });
 }
