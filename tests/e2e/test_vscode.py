@@ -26,6 +26,7 @@ import pytest
 
 import contextpackd
 from contextpackd.version import VERSION
+from harness.editors import found, output, private_folders
 from harness.lsp_client import LIMIT_SECONDS, House, house
 from harness.paths import FIXTURES, ROOT
 
@@ -60,12 +61,12 @@ class Tools:
 
 @pytest.fixture(scope="module")
 def tools() -> Tools:
-    found = {name: shutil.which(name) for name in ("code-server", "node", "npm", "chromium")}
-    missing = [name for name, program in found.items() if program is None]
+    programs = {name: shutil.which(name) for name in ("code-server", "node", "npm", "chromium")}
+    missing = [name for name, program in programs.items() if program is None]
     if missing:
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
         refuse(f"not installed: {', '.join(missing)}")
-    return Tools(*(str(program) for program in found.values()))
+    return Tools(*(str(program) for program in programs.values()))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def shop(folder: Path, environment: str) -> Path:
     shutil.copytree(FIXTURES / "python-src", root)
     git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=e@localhost"]
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "add", "--all", "--force"], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
     written(root / ".git" / "info" / "exclude", ".venv\n.vscode\n")
     written(root / ".venv" / "bin" / "contextpackd", f"#!/bin/sh\n{environment}\n", 0o755)
@@ -151,11 +152,11 @@ def code_server(
     try:
         assert process.stdout is not None
         log = ""
-        while (found := LISTENING.search(log)) is None:
+        while (listening := LISTENING.search(log)) is None:
             line = process.stdout.readline()
             assert line, log
             log += line
-        yield found[1], env
+        yield listening[1], env
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -184,6 +185,10 @@ class Session:
     outside: dict[str, Any]
     within: dict[str, Any]
     expected: dict[str, str]
+    neovim: str
+    """The bundle of the last question, asked in Neovim."""
+    n_daemons: int
+    """How many served both, while both were there."""
 
 
 @pytest.fixture(scope="module")
@@ -202,22 +207,39 @@ def session(tools: Tools, built: Path, tmp_path_factory: pytest.TempPathFactory)
         outside = driven(
             tools, built, env | {"SEEN": str(seen)}, "pack.mjs", f"{url}/?folder={root}", QUERY
         )
+        neovim = asked_in_neovim(own, root, folder / "neovim.md")
+        n_daemons = len(own.daemons())
     within = json.loads(seen.read_text(encoding="utf-8"))
     assert "error" not in within, within["error"]
-    return Session(root, outside, within, expected)
+    return Session(root, outside, within, expected, neovim, n_daemons)
+
+
+def asked_in_neovim(own: House, root: Path, seen: Path) -> str:
+    specs = ROOT / "tests" / "e2e" / "nvim"
+    environment = {
+        **private_folders(own),
+        "STAGE": str(specs / "stage.lua"),
+        "PLUGIN": str(ROOT / "editors" / "nvim"),
+        "SERVER_PYTHON": sys.executable,
+        "ROOT": str(root),
+        "SEEN": str(seen),
+    }
+    command = [found("nvim"), "--headless", "--clean", "-l", str(specs / "same.lua")]
+    output(own, *command, **environment)
+    return seen.read_text(encoding="utf-8")
 
 
 def asked_alone(root: Path, twin: Path) -> dict[str, str]:
     """The bundles of the session's questions, from a copy to which the same happens."""
     shutil.copytree(root, twin, symlinks=True)
     policy = twin / POLICY
-    found = {"whole": contextpackd.open(twin).pack(QUERY, 8000).text}
+    bundles = {"whole": contextpackd.open(twin).pack(QUERY, 8000).text}
     text = policy.read_text()
     policy.write_text(text.replace("the copy is withdrawn", "the copy is gone"))
-    found["tool"] = contextpackd.open(twin).pack(QUERY, 700).text
+    bundles["tool"] = contextpackd.open(twin).pack(QUERY, 700).text
     policy.write_text(text.replace("the copy is withdrawn", "the copy is lost"))
-    found["last"] = contextpackd.open(twin).pack(QUERY, 900).text
-    return found
+    bundles["last"] = contextpackd.open(twin).pack(QUERY, 900, focus=[POLICY]).text
+    return bundles
 
 
 def row(rows: list[str], start: str) -> str:
@@ -291,12 +313,28 @@ def test_the_chats_tool_answers(session: Session) -> None:
     assert session.expected["tool"] == session.within["tool"]
 
 
-def test_the_editor_words_the_task(session: Session) -> None:
-    seen = session.within
-    assert f"{POLICY}:39\ndef objections_to_checkout(\n" == seen["selection"]
-    assert f"{POLICY}:42: withdrawn copies" == seen["diagnostics"]
-    assert seen["changes"].startswith(f"{POLICY}\n")
-    assert '+        reasons.append("the copy is gone")' in seen["changes"]
+def test_a_selection_is_what_a_pack_is_about(session: Session) -> None:
+    seen = session.within["selection"]
+    assert ("", POLICY) == (seen["query"], seen["path"])
+    assert "it is what you look at" == seen["reasons"][0]
+
+
+def test_diagnostics_say_what_is_wrong_and_where(session: Session) -> None:
+    seen = session.within["diagnostics"]
+    assert ("withdrawn copies", POLICY) == (seen["query"], seen["path"])
+    assert "it is what you look at" in seen["reasons"]
+
+
+def test_changes_are_packed_and_no_secret_among_them(session: Session) -> None:
+    seen = session.within["changes"]
+    assert ("", POLICY, "it has changes") == (seen["query"], seen["path"], seen["reasons"][0])
+    assert 'reasons.append("the copy is gone")' in seen["text"]
+    assert "hunter2" not in seen["text"]
+
+
+def test_neovim_shows_the_same_bytes_by_the_same_daemon(session: Session) -> None:
+    assert session.within["afterKill"]["text"] == session.neovim
+    assert 1 == session.n_daemons
 
 
 def test_the_ranking_is_explained(session: Session) -> None:

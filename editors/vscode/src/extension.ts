@@ -5,12 +5,12 @@ import { BundleDocuments, SCHEME } from './bundle';
 import { PackTool, TOOL, sentToChat } from './chat';
 import { Packing, fields, type Question } from './packing';
 import { COMMANDS, type Entry, type Explanation, type Pack, type Reply } from './protocol';
-import { changes, diagnostics, folderInView, selection, type Words } from './questions';
+import { about, changes, diagnostics, folderInView, selection, type Task } from './questions';
 import { NoServer, Server } from './server';
 import { askedForBudget, askedForQuery, remembered } from './picks';
 import { inWords, replied } from './replies';
 import { showStatus } from './status';
-import { PackTree, about, type File } from './tree';
+import { PackTree, fate, title, type File } from './tree';
 
 const VIEW = 'contextpack.pack';
 
@@ -19,7 +19,7 @@ export function activate(context: vscode.ExtensionContext): void {
     const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
     const here = folder ?? (await folderInView());
     if (here !== undefined) {
-      await packed({ query: query ?? '', folder: here });
+      await packed(about(query ?? '', here));
     }
   }, vscode.Uri.joinPath(context.globalStorageUri, 'server').fsPath);
   const packing = new Packing(server);
@@ -27,10 +27,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const tree = vscode.window.createTreeView(VIEW, { treeDataProvider: new PackTree(packing) });
 
   /** Ask, and show the bundle and the view. */
-  async function packed({ query, folder }: Words, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
-    const question: Question = { query, root: folder.uri.toString(), budgetTokens, pins: [], leftOut: [], only: [] };
-    // Before anything can go wrong: nobody types it twice.
-    await remembered(context.workspaceState, query);
+  async function packed({ folder, ...task }: Task, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
+    const root = folder.uri.toString();
+    const question: Question = { ...task, root, budgetTokens, pins: [], leftOut: [], only: [] };
     const pack = await packing.ask(question);
     await shown(pack);
     return pack;
@@ -65,9 +64,12 @@ export function activate(context: vscode.ExtensionContext): void {
       if (!folder || !query) {
         return undefined;
       }
+      // Before anything can go wrong: nobody types it twice.
+      await remembered(context.workspaceState, query);
+      const task = about(query, folder);
       const last = packing.asked?.budgetTokens;
       const budget = query === given ? last : await askedForBudget(last);
-      return budget === null ? undefined : packed({ query, folder }, budget);
+      return budget === null ? undefined : packed(task, budget);
     },
     packSelection: () => packed(selection()),
     packDiagnostics: async () => {
@@ -76,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     packChanges: async () => {
       const folder = await folderInView();
-      return folder && packed(await changes(folder));
+      return folder && packed(changes(folder));
     },
     packAnswer: async () => {
       const { packId } = current();
@@ -85,7 +87,7 @@ export function activate(context: vscode.ExtensionContext): void {
       const budget = asked.budgetTokens === undefined ? {} : { budgetTokens: asked.budgetTokens };
       const told = await server.ask<Reply>(COMMANDS.answer, { packId, reply, ...budget });
       if (told.pack !== null) {
-        await packing.take({ ...asked, pins: [], only: told.wanted }, told.pack);
+        await packing.take({ ...asked, pins: [], focus: [], diff: false, only: told.wanted }, told.pack);
         await shown(told.pack);
       }
       void vscode.window.showInformationMessage(inWords(told));
@@ -121,7 +123,7 @@ export function activate(context: vscode.ExtensionContext): void {
       }
       const entry = await entryOf(path);
       const reasons = packing.pack?.items.find((item) => item.path === path)?.reasons ?? [];
-      const text = entry ? [about(entry), ...reasons].join('; ') : 'the server has not seen it';
+      const text = entry ? [fate(entry), ...reasons].join('; ') : 'the server has not seen it';
       void vscode.window.showInformationMessage(`${path}: ${text}`);
       return text;
     },
@@ -149,8 +151,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(packing),
     packing.onDidChange(() => {
       void vscode.commands.executeCommand('setContext', 'contextpack.hasPack', packing.pack !== undefined);
-      const { query, only } = packing.asked ?? { query: '', only: [] };
-      tree.message = only.length > 0 ? `Only ${only.join(', ')}` : (query.split('\n', 1)[0] ?? '');
+      tree.message = packing.asked === undefined ? '' : title(packing.asked, packing.pack);
     }),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
     vscode.languages.registerFoldingRangeProvider({ scheme: SCHEME }, documents),

@@ -1,7 +1,7 @@
 // The pack that is looked at: what was asked, what the server answered, and asking again.
 
 import * as vscode from 'vscode';
-import { COMMANDS, type Pack, type PackChanged, type PackFields } from './protocol';
+import { COMMANDS, type Pack, type PackChanged, type PackFields, type Place } from './protocol';
 import type { Server } from './server';
 
 /** What is asked of one pack. */
@@ -14,6 +14,9 @@ export interface Question {
   leftOut: readonly string[];
   /** Names of files and definitions: nothing else is packed. */
   only: readonly string[];
+  focus: readonly Place[];
+  /** Whether it is about what changed since the last commit. */
+  diff: boolean;
 }
 
 // `InvalidParams`, with the field in `data`.
@@ -185,6 +188,8 @@ export function fields(question: Question): PackFields & { root: string } {
     budgetTokens: question.budgetTokens ?? null,
     pins: question.pins.length > 0 ? [...question.pins] : null,
     only: question.only.length > 0 ? [...question.only] : null,
+    focus: question.focus.length > 0 ? [...question.focus] : null,
+    diff: question.diff || null,
     // A pack's own patterns stand in the place of the settings'.
     exclude: question.leftOut.length > 0 ? [...excluded, ...question.leftOut.map(pattern)] : null,
   };

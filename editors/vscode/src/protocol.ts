@@ -26,7 +26,15 @@ export interface PackFields {
   pins?: string[] | null;
   exclude?: string[] | null;
   only?: string[] | null;
+  focus?: Place[] | null;
+  diff?: boolean | null;
   ledger?: 'brief' | 'all';
+}
+
+/** What somebody looks at: a document, or a range of it, with 0-based positions. */
+export interface Place {
+  uri: string;
+  range?: { start: { line: number; character: number }; end: { line: number; character: number } };
 }
 
 /** One file of a bundle. Lines are 1-based and inclusive. */

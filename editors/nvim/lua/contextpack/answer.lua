@@ -55,7 +55,9 @@ function M.ask(reply, done)
     end
     if type(told.pack) == 'table' then
       local fields = vim.tbl_extend('force', pack.fields, { only = told.wanted })
-      fields.pins, fields.details = nil, nil
+      for _, name in ipairs({ 'pins', 'details', 'focus', 'origins', 'from', 'diff', 'staged' }) do
+        fields[name] = nil
+      end
       pack_of.take(at, pack.root, fields, told.pack).excluded = pack.excluded
     end
     message.say(M.in_words(told))

@@ -9,14 +9,15 @@ function M.pack(call)
   local contextpack = require('contextpack')
   local fields = query.fields(call.args)
   if call.range == 0 then
-    fields.query = fields.query ~= '' and fields.query or nil
+    local is_asked = fields.query ~= '' or query.has_entry(fields)
+    fields.query = is_asked and fields.query or nil
     contextpack.pack(fields)
     return
   end
   local buf = vim.api.nvim_get_current_buf()
   contextpack.pack(function(root)
     local asked = query.about_lines(fields.query, root, buf, call.line1, call.line2)
-    return vim.tbl_extend('force', fields, { query = asked })
+    return vim.tbl_extend('force', fields, asked)
   end, buf)
 end
 

@@ -32,6 +32,7 @@ async function look(seen) {
   const policy = vscode.Uri.joinPath(root, POLICY);
   const file = { kind: 'file', path: POLICY };
   const paths = (pack) => pack.items.map((item) => item.path);
+  const first = ({ query, items: [{ path, reasons }] }) => ({ query, path, reasons });
 
   const pack = await run('packQuery', QUERY);
   const bundle = vscode.workspace.textDocuments.find((document) => document.uri.scheme === 'contextpack');
@@ -68,25 +69,31 @@ async function look(seen) {
 
   const editor = await vscode.window.showTextDocument(policy);
   editor.selection = new vscode.Selection(38, 0, 39, 0);
-  seen.selection = (await run('packSelection')).query;
+  seen.selection = first(await run('packSelection'));
   const found = vscode.languages.createDiagnosticCollection('inside');
   found.set(policy, [new vscode.Diagnostic(new vscode.Range(41, 0, 41, 1), 'withdrawn copies', 0)]);
-  seen.diagnostics = (await run('packDiagnostics')).query;
+  seen.diagnostics = first(await run('packDiagnostics'));
   found.dispose();
-  seen.changes = (await run('packChanges')).query;
+  const settings = vscode.workspace.getConfiguration('contextpack');
+  await settings.update('task', true, true);
+  await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(root, '.env'), Buffer.from('TOKEN=hunter2'));
+  const changes = await run('packChanges');
+  seen.changes = { ...first(changes), text: changes.text };
+  await settings.update('task', undefined, true);
 
   await run('explainPack');
   seen.explanation = vscode.workspace.textDocuments.find((one) => one.uri.path === '/explanation.md').getText();
 
+  editor.selection = new vscode.Selection(0, 0, 0, 0);
   await run('packQuery', QUERY);
   await run('setBudget', 900);
-  editor.selection = new vscode.Selection(0, 0, 0, 0);
   await vscode.env.clipboard.writeText(REPLY);
   const { pack: answer, ...names } = await run('packAnswer');
   await until(bundle, (text) => text === answer.text);
   seen.answer = { ...names, paths: paths(answer), budget: answer.budgetTokens };
   editor.selection = new vscode.Selection(0, 0, 0, 3);
   seen.selected = (await run('packAnswer')).pack;
+  editor.selection = new vscode.Selection(0, 0, 0, 0);
 
   await run('packQuery', QUERY);
   await run('setBudget', 900);
