@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from contextpack.kinds import KINDS, Kind
 from contextpack.mentions import is_mentioned
 from contextpack.model import Path, Skip, Symbol
 from contextpack.query import question
@@ -182,6 +183,8 @@ class _Index:
             return tuple(Span(path, lines) for path in files)
         *outer, last = _JOINT.split(name)
         found = self._defined(last)
+        # A test's own double is meant by nobody who could mean the thing itself.
+        found = [item for item in found if not self._is_test(item[0].path)] or found
         inside = [
             span for span, around in found if outer and self._is_around(outer[-1], span, around)
         ]
@@ -227,6 +230,10 @@ class _Index:
             for symbol in self.symbols(path)
             if symbol.name == name or symbol.name.endswith(f".{name}")
         ]
+
+    def _is_test(self, path: Path) -> bool:
+        kind = self.snapshot.kinds[self.snapshot.slots[path]]
+        return KINDS[kind] is Kind.TEST
 
     def _is_around(self, outer: str, span: Span, symbols: Sequence[Symbol]) -> bool:
         """Whether a definition stands in something of this name: a type, a module, a package."""

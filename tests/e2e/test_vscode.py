@@ -248,13 +248,16 @@ def row(rows: list[str], start: str) -> str:
 
 def test_nothing_runs_before_somebody_asks(session: Session) -> None:
     assert not session.within["wasActive"]
+    # How long is for people to look at: machines are busy.
+    assert re.fullmatch(r"Activated in \d+\.\d ms", session.outside["activation"])
 
 
 def test_a_pack_by_keys_shows_what_is_in_and_out(session: Session) -> None:
     rows = session.outside["rows"]
-    assert re.fullmatch(r"ctx 1\.\dk/2k · 5 files · live", session.outside["status"])
+    status = re.fullmatch(r"ctx 1\.\dk/2k · (\d) files · live", session.outside["status"])
+    assert status is not None, session.outside["status"]
     assert re.fullmatch(r"src/lending/policy.py\d+ ▰+▱+ chunks", row(rows, POLICY))
-    assert "Included5" in row(rows, "Included")
+    assert f"Included{status[1]}" in row(rows, "Included")
     assert row(rows, "Left out: below-cut")
     assert "Left out: secret1" == row(rows, "Left out: secret")
 
@@ -298,7 +301,7 @@ def test_a_budget_a_pin_and_an_exclusion_count_at_once(session: Session) -> None
     seen = session.within
     assert POLICY not in seen["leftOut"]["paths"]
     assert "left out: excluded, by /src/lending/policy.py" == seen["leftOut"]["why"]
-    assert POLICY == seen["takenBack"][0]
+    assert POLICY in seen["takenBack"]
     assert "pyproject.toml" in seen["pinned"]["paths"]
     assert seen["pinned"]["why"].startswith("in (whole): pinned")
     assert seen["pinned"]["tokens"] <= 900

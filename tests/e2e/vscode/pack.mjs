@@ -48,4 +48,12 @@ await run('pack', url, async (bench) => {
     await page.waitForTimeout(100);
   }
   await bench.picture('looked');
+
+  // Alone: before, the first command that was asked for did it. A view that is seen does, too.
+  await page.keyboard.press('Control+Shift+e');
+  await page.locator('.explorer-folders-view').waitFor();
+  await bench.reload();
+  await bench.command('ContextPack Tests: Activate');
+  seen.activation = await page.getByText(/^(Activated|Active already, again) in/).innerText();
+  await bench.picture('activated');
 });
