@@ -302,10 +302,10 @@ def test_the_bundle_folds_by_file_and_leads_to_the_source(session: Session) -> N
 def test_a_budget_a_pin_and_an_exclusion_count_at_once(session: Session) -> None:
     seen = session.within
     assert POLICY not in seen["leftOut"]["paths"]
-    assert "left out: excluded, by /src/lending/policy.py" == seen["leftOut"]["why"]
+    assert f"an exclude option matches {POLICY}" == seen["leftOut"]["why"]
     assert POLICY in seen["takenBack"]
     assert "pyproject.toml" in seen["pinned"]["paths"]
-    assert seen["pinned"]["why"].startswith("in (whole): pinned")
+    assert ["in", "the request names it"] == seen["pinned"]["why"]
     assert seen["pinned"]["tokens"] <= 900
 
 
@@ -358,6 +358,12 @@ def test_the_answer_gets_what_it_asks_for(session: Session) -> None:
     } == session.within["answer"]
     # What is selected comes before the clipboard, and three quotation marks name nothing.
     assert None is session.within["selected"]
+
+
+def test_why_a_file_is_in_is_told(session: Session) -> None:
+    told = f"`{POLICY}` is in the bundle: this file ranks high enough to fit."
+    # A narrow editor breaks the line.
+    assert told.startswith(session.outside["why"].strip())
 
 
 def test_a_server_that_dies_is_replaced_and_its_pack_made_again(session: Session) -> None:

@@ -152,9 +152,11 @@ def test_the_plugin_sends_commands_that_the_server_has() -> None:
     sent = {
         name
         for path in sorted(LUA.glob("*.lua"))
-        for name in re.findall(r"(?:client\.send|ask)\(\w+, '(\w+)'", path.read_text("utf-8"))
+        for name in re.findall(
+            r"(?:client\.send|ask|about)\((?:\w+, )?'(\w+)'", path.read_text("utf-8")
+        )
     }
-    assert {"pack", "answer", "live", "close", "explain"} == sent
+    assert {"pack", "answer", "live", "close", "explain", "why"} == sent
     assert sent <= known
 
 
@@ -169,22 +171,23 @@ def answer_schema() -> dict[str, dict[str, object]]:
         "Item": top["items"]["items"]["properties"],
         "Entry": top["ledger"]["items"]["properties"],
         "Report": top["report"]["properties"],
-        "Reply": reply_schema(),
+        "Reply": result_schema("answer"),
+        "Why": result_schema("why"),
     }
 
 
-def reply_schema() -> dict[str, object]:
-    """The properties of what `contextpack.answer` answers."""
+def result_schema(command: str) -> dict[str, object]:
+    """The properties of what a command answers."""
     text = (ROOT / "editors" / "PROTOCOL.md").read_text(encoding="utf-8")
     found = re.search(
-        r"<!-- result contextpack.answer -->\n```json\n(.*?)\n```", text, re.DOTALL
+        rf"<!-- result contextpack.{command} -->\n```json\n(.*?)\n```", text, re.DOTALL
     )
     assert found is not None
     properties: dict[str, object] = json.loads(found[1])["properties"]
     return properties
 
 
-@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report", "Reply"])
+@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report", "Reply", "Why"])
 def test_the_types_are_those_of_the_schema(name: str) -> None:
     source = (LUA / "types.lua").read_text(encoding="utf-8")
     found = re.search(rf"---@class contextpack\.{name}\b.*\n((?:---@field .*\n)+)", source)

@@ -4,13 +4,14 @@ import * as vscode from 'vscode';
 import { BundleDocuments, SCHEME } from './bundle';
 import { PackTool, TOOL, sentToChat } from './chat';
 import { Packing, fields, type Question } from './packing';
-import { COMMANDS, type Entry, type Explanation, type Pack, type Reply } from './protocol';
+import { explanationText, whyText } from './explain';
+import { COMMANDS, type Explanation, type Pack, type Reply, type Why } from './protocol';
 import { about, changes, diagnostics, folderInView, selection, type Task } from './questions';
 import { NoServer, Server } from './server';
 import { askedForBudget, askedForQuery, remembered } from './picks';
 import { inWords, replied } from './replies';
 import { showStatus } from './status';
-import { PackTree, fate, title, type File } from './tree';
+import { PackTree, title, type File } from './tree';
 
 const VIEW = 'contextpack.pack';
 
@@ -45,15 +46,6 @@ export function activate(context: vscode.ExtensionContext): void {
       throw new Error('there is no pack yet; pack context first');
     }
     return packing.pack;
-  }
-
-  async function entryOf(path: string): Promise<Entry | undefined> {
-    // A pack of its own: the one that is shown keeps its short ledger.
-    const asked = { ...fields(packing.asked!), ledger: 'all' };
-    const whole = await server.ask<Pack>(COMMANDS.pack, asked);
-    await server.ask(COMMANDS.close, { packId: whole.packId });
-    // An ignored folder is one entry for all that is in it.
-    return whole.ledger.find((entry) => entry.path === path || path.startsWith(entry.path.replace(/\/?$/, '/')));
   }
 
   const actions: Record<string, (...args: never[]) => unknown> = {
@@ -112,20 +104,16 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     explainPack: async () => {
       current();
-      await documents.explain(await server.ask<Explanation>(COMMANDS.explain, fields(packing.asked!)));
+      await documents.say(explanationText(await server.ask<Explanation>(COMMANDS.explain, fields(packing.asked!))));
     },
     whyEntry: async (target?: vscode.Uri | File) => {
-      const { root } = current();
-      const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
-      const path = target !== undefined && 'kind' in target ? target.path : uri && below(root, uri);
-      if (path === undefined) {
-        throw new Error(`the file is not in ${root}, which was packed`);
-      }
-      const entry = await entryOf(path);
-      const reasons = packing.pack?.items.find((item) => item.path === path)?.reasons ?? [];
-      const text = entry ? [fate(entry), ...reasons].join('; ') : 'the server has not seen it';
-      void vscode.window.showInformationMessage(`${path}: ${text}`);
-      return text;
+      const { packId } = current();
+      const place = { packId, ...meant(target) };
+      const working = { location: vscode.ProgressLocation.Window, title: 'ContextPack: asking why' };
+      const found = await vscode.window.withProgress(working, () => server.ask<Why>(COMMANDS.why, place));
+      const said = vscode.window.showInformationMessage(`${found.path}: ${found.because}`, 'Details');
+      void said.then((button) => button && documents.say(whyText(found)));
+      return found;
     },
     restartServer: () => server.restart(),
     installServer: async () => {
@@ -174,10 +162,17 @@ export function activate(context: vscode.ExtensionContext): void {
   );
 }
 
-/** The path of a file below a root, or undefined. */
-function below(root: string, uri: vscode.Uri): string | undefined {
-  const folder = `${vscode.Uri.file(root).path}/`;
-  return uri.scheme === 'file' && uri.path.startsWith(folder) ? uri.path.slice(folder.length) : undefined;
+/** The file that is asked about: of a menu, of the tree, or the selection of the active editor. */
+function meant(target: vscode.Uri | File | undefined): { path: string; line?: number } {
+  if (target !== undefined) {
+    return { path: target instanceof vscode.Uri ? target.fsPath : target.path };
+  }
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.document.uri.scheme !== 'file') {
+    throw new Error('open the file that you want to know about');
+  }
+  const path = editor.document.uri.fsPath;
+  return editor.selection.isEmpty ? { path } : { path, line: editor.selection.start.line + 1 };
 }
 
 /** Tell a person what went wrong; `again` does what failed. What was cancelled did not go wrong. */

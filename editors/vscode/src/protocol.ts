@@ -9,6 +9,7 @@ export const COMMANDS = {
   live: 'contextpack.live',
   close: 'contextpack.close',
   explain: 'contextpack.explain',
+  why: 'contextpack.why',
   export: 'contextpack.export',
 } as const;
 
@@ -82,6 +83,27 @@ export interface Reply {
   unknown: string[];
   /** What is wanted, or null if nothing is. */
   pack: Pack | null;
+}
+
+/** Why a file, or the part of it at a line, is in a pack or out. */
+export interface Why {
+  path: string;
+  lines: [number, number] | null;
+  state: 'in' | 'part' | 'out';
+  ranges: [number, number][];
+  /** In a sentence. */
+  because: string;
+  rank: number | null;
+  nRanked: number;
+  score: number | null;
+  cutScore: number;
+  parts: Record<string, number>;
+  /** How the parts make the score. */
+  scoreRule: string;
+  /** The smallest budget that lets it in, or null if none up to `mostTokens` does. */
+  admission: { budgetTokens: number | null; mostTokens: number; nUntried: number } | null;
+  /** What leaves the bundle when this is pinned, or put first. */
+  displaces: { by: 'pin' | 'first'; fits: boolean; files: { path: string; gone: boolean }[] } | null;
 }
 
 export interface PackChanged {

@@ -133,7 +133,7 @@ function fileItem(node: File, pack: Pack): vscode.TreeItem {
 }
 
 /** What a ledger says of one file. */
-export function fate(entry: Entry | undefined): string {
+function fate(entry: Entry | undefined): string {
   if (entry === undefined) {
     return '';
   }

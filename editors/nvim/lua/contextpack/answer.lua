@@ -1,6 +1,5 @@
 --- A chat's reply: what it names and the pack lacked becomes the pack.
 
-local client = require('contextpack.client')
 local message = require('contextpack.message')
 local pack_of = require('contextpack.pack')
 
@@ -34,31 +33,19 @@ end
 ---@param reply string
 ---@param done fun(told: contextpack.Reply)
 function M.ask(reply, done)
-  local pack = pack_of.needed()
-  if not pack then
+  if not pack_of.needed() then
     return
   elseif vim.trim(reply) == '' then
     message.warn("copy the chat's answer first, or select it")
     return
   end
-  local at = vim.lsp.get_client_by_id(pack.client_id)
-  if not at or at:is_stopped() then
-    pack_of.again({}, function()
-      M.ask(reply, done)
-    end)
-    return
-  end
-  client.send(at, 'answer', { packId = pack.answer.packId, reply = reply }, function(problem, told)
-    if problem then
-      message.fail(problem.message)
-      return
-    end
+  pack_of.about('answer', { reply = reply }, function(told, of, at)
     if type(told.pack) == 'table' then
-      local fields = vim.tbl_extend('force', pack.fields, { only = told.wanted })
+      local fields = vim.tbl_extend('force', of.fields, { only = told.wanted })
       for _, name in ipairs({ 'pins', 'details', 'focus', 'origins', 'from', 'diff', 'staged' }) do
         fields[name] = nil
       end
-      pack_of.take(at, pack.root, fields, told.pack).excluded = pack.excluded
+      pack_of.take(at, of.root, fields, told.pack).excluded = of.excluded
     end
     message.say(M.in_words(told))
     done(told)

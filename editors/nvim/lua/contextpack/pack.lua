@@ -206,13 +206,37 @@ function M.again(changes, done)
     anew(pack, took)
     return
   end
-  -- `ledger` goes along each time: :ContextPackWhy asks for all of it, once.
-  local kept = { packId = pack.answer.packId, ledger = pack.fields.ledger or vim.NIL }
-  ask(at, vim.tbl_extend('force', kept, changes), function(problem, answer)
+  local argument = vim.tbl_extend('force', changes, { packId = pack.answer.packId })
+  ask(at, argument, function(problem, answer)
     if problem and problem.data and problem.data.field == 'packId' then
       anew(pack, took)
     else
       took(problem, answer)
+    end
+  end)
+end
+
+--- Ask something about the pack. A server that has gone is started and gets the pack again.
+---@param name string The command's name after `contextpack.`
+---@param argument table Its fields besides `packId`.
+---@param done fun(result: any, pack: contextpack.Pack, at: vim.lsp.Client)
+function M.about(name, argument, done)
+  local pack = M.needed()
+  local at = pack and vim.lsp.get_client_by_id(pack.client_id)
+  if not pack then
+    return
+  elseif not at or at:is_stopped() then
+    M.again({}, function()
+      M.about(name, argument, done)
+    end)
+    return
+  end
+  local fields = vim.tbl_extend('force', argument, { packId = pack.answer.packId })
+  client.send(at, name, fields, function(problem, result)
+    if problem then
+      tell(problem)
+    else
+      done(result, pack, at)
     end
   end)
 end
@@ -243,29 +267,6 @@ function M.changed(changed, client_id)
   if pack and pack.client_id == client_id and pack.answer.packId == changed.packId then
     M.again({})
   end
-end
-
---- The ledger of the pack with every candidate.
----@param done fun(pack: contextpack.Pack, ledger: contextpack.Entry[])
-function M.whole_ledger(done)
-  local pack = M.needed()
-  local at = pack and vim.lsp.get_client_by_id(pack.client_id)
-  if not pack then
-    return
-  elseif not at then
-    M.again({}, function()
-      M.whole_ledger(done)
-    end)
-    return
-  end
-  local argument = { packId = pack.answer.packId, ledger = 'all' }
-  client.send(at, 'pack', argument, function(problem, answer)
-    if problem then
-      tell(problem)
-    else
-      done(pack, answer.ledger)
-    end
-  end)
 end
 
 return M

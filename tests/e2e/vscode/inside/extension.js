@@ -60,12 +60,12 @@ async function look(seen) {
 
   await run('setBudget', 900);
   const without = await run('leaveOut', file);
-  seen.leftOut = { paths: paths(without), why: await run('why', policy) };
+  seen.leftOut = { paths: paths(without), why: (await run('whyEntry', policy)).because };
   const whole = await run('takeBack', file);
   seen.takenBack = paths(whole);
   const pinned = await run('pin', { kind: 'file', path: 'pyproject.toml' });
-  const why = await run('why', vscode.Uri.joinPath(root, 'pyproject.toml'));
-  seen.pinned = { paths: paths(pinned), tokens: pinned.tokens, why };
+  const why = await run('whyEntry', vscode.Uri.joinPath(root, 'pyproject.toml'));
+  seen.pinned = { paths: paths(pinned), tokens: pinned.tokens, why: [why.state, why.because] };
   await run('unpin', { kind: 'file', path: 'pyproject.toml' });
 
   await run('packQuery', QUERY);
