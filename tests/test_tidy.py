@@ -25,7 +25,7 @@ LAYERS = [
     {"snapshot"},
     {"archive", "factors", "mentions", "entry"},
     {"ranking"},
-    {"rank", "baseline"},
+    {"rank", "baseline", "names"},
     {"select", "allocate"},
     {"render", "plan"},
     {"shelf", "choice", "excerpts"},

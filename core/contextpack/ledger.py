@@ -198,6 +198,7 @@ def trail_shown(trail: Iterable[Path]) -> str:
 
 
 _PART_REASONS = (
+    ("only", "the request asks for this and nothing else"),
     ("mention", "the query names this file"),
     ("focus", "it is what you look at"),
     ("changed", "it has changes"),

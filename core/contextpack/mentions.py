@@ -32,7 +32,7 @@ def meant_by(snapshot: Snapshot, asked: Question) -> list[Meant]:
     by_name = _by_name(snapshot, {_name_of(mention.path) for mention in asked.mentions})
     for mention in asked.mentions:
         same_name = by_name.get(_name_of(mention.path), ())
-        slots = [s for s in same_name if _is_mentioned(snapshot.paths[s], mention.path)]
+        slots = [s for s in same_name if is_mentioned(snapshot.paths[s], mention.path)]
         if slots:
             strength = frame if mention.is_frame else 1.0
             found.append(Meant(tuple(slots), mention.line, strength))
@@ -55,7 +55,7 @@ def missing(snapshot: Snapshot, query: str) -> tuple[str, ...]:
         path
         for path in near
         if not any(
-            _is_mentioned(snapshot.paths[s], path) for s in by_name.get(_name_of(path), ())
+            is_mentioned(snapshot.paths[s], path) for s in by_name.get(_name_of(path), ())
         )
     )
 
@@ -104,7 +104,7 @@ def _name_of(path: Path) -> str:
     return path[path.rfind("/") + 1 :]
 
 
-def _is_mentioned(path: Path, mention: str) -> bool:
+def is_mentioned(path: Path, mention: str) -> bool:
     """Whether one is the end of the other: a traceback names absolute paths."""
     return f"/{path}".endswith(f"/{mention.lstrip('/')}") or (
         "/" in path and f"/{mention}".endswith(f"/{path}")

@@ -2,12 +2,26 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
+from types import MappingProxyType
+
+import numpy as np
 
 from contextpack.entry import entry
 from contextpack.model import Detail, Path
+from contextpack.names import Named, Span, spans_named
 from contextpack.rank import rank
-from contextpack.ranking import RankedChunk, RankedFile, Ranking, classic_ranking
+from contextpack.ranking import (
+    SCORE_DIGITS,
+    Breakdown,
+    Holder,
+    Part,
+    RankedChunk,
+    RankedFile,
+    Ranking,
+    classic_ranking,
+    ranking_of,
+)
 from contextpack.request import Forced, Request, Scorer
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines
@@ -73,7 +87,9 @@ def plan(
     they stay candidates for as long as their score is above the cut.
     """
     entered = entry(snapshot, request, changed)
-    if request.scorer is Scorer.CLASSIC:
+    if request.only:
+        ranking = _only(snapshot, request)
+    elif request.scorer is Scorer.CLASSIC:
         ranking = classic_ranking(snapshot, classic_scores or {}, entered)
     else:
         ranking = rank(snapshot, request.query, entered)
@@ -83,7 +99,9 @@ def plan(
 def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ()) -> Plan:
     """The plan of a request whose ranking is there: no budget, pin or strategy changes that."""
     snapshot = ranking.snapshot
-    if request.scorer is Scorer.CLASSIC:
+    if request.only:
+        found = _named(request, ranking)
+    elif request.scorer is Scorer.CLASSIC:
         found = _files(snapshot, ranking.files)
     else:
         # Below the cut lie the many that have a common word and nothing else, often all alike.
@@ -101,6 +119,65 @@ def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ())
         waiting = set(standing) - {candidate.path for candidate in kept}
         kept += _standing(snapshot, ranking, request.scorer, sorted(waiting))
     return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
+
+
+def _only(snapshot: Snapshot, request: Request) -> Ranking:
+    """What the request asks for: the first piece of each name, then the second of each.
+
+    So a large class does not take the room of all that is named behind it.
+    """
+    named = spans_named(snapshot, request.only)
+    in_turn = _in_turn(snapshot, named)
+    scores = np.zeros(len(snapshot.postings.chunk_slots))
+    for place, (number, _, _) in enumerate(in_turn):
+        scores[number] = max(scores[number], 1 - place / (1 + len(in_turn)))
+    scores = np.round(scores, SCORE_DIGITS)
+    breakdown = Breakdown(
+        parts=(Part("only", scores, Holder.CHUNK),),
+        factors=np.ones(snapshot.postings.n_slots),
+        is_worded=np.zeros(len(scores), np.bool_),
+        headers=np.zeros(snapshot.postings.n_slots),
+        divisors=np.ones(len(scores)),
+    )
+    unknown = tuple(item.name for item in named if not item.spans)
+    return ranking_of(
+        snapshot, scores, breakdown, unknown, is_fallback=False, trails=MappingProxyType({})
+    )
+
+
+def _named(request: Request, ranking: Ranking) -> Iterator[Candidate]:
+    """The lines that the request asks for, best first."""
+    snapshot = ranking.snapshot
+    found = [
+        Candidate(
+            path=snapshot.paths[snapshot.postings.chunk_slots[number]],
+            lines=lines,
+            score=float(ranking.chunk_scores[number]),
+            tokens=tokens,
+        )
+        for number, lines, tokens in _in_turn(snapshot, spans_named(snapshot, request.only))
+    ]
+    return iter(sorted(found, key=lambda candidate: -candidate.score))
+
+
+_Piece = tuple[int, Lines, int]
+"""A chunk by its number, which of its lines are meant, and their tokens."""
+
+
+def _in_turn(snapshot: Snapshot, named: Iterable[Named]) -> list[_Piece]:
+    pieces = [[p for span in item.spans for p in _pieces(snapshot, span)] for item in named]
+    rows = zip_longest(*pieces)
+    return list(dict.fromkeys(piece for row in rows for piece in row if piece is not None))
+
+
+def _pieces(snapshot: Snapshot, span: Span) -> Iterator[_Piece]:
+    slot = snapshot.slots[span.path]
+    for number in range(*snapshot.postings.first_chunks[slot : slot + 2].tolist()):
+        lines, tokens = snapshot.postings.chunk(number)
+        wanted = span.lines or lines
+        start, end = max(lines.start, wanted.start), min(lines.end, wanted.end)
+        if start <= end:
+            yield number, Lines(start, end), -(-tokens * (end - start + 1) // len(lines))
 
 
 def floor_of(ranking: Ranking) -> float:

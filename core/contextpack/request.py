@@ -104,6 +104,8 @@ class Request:
     truncate: Cut = Cut.HEAD
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Names of files and definitions, as `names.spans_named` reads them: nothing else is packed."""
     pins: tuple[Path, ...] = ()
     details: tuple[Forced, ...] = ()
     focus: tuple[Focus, ...] = ()

@@ -183,6 +183,20 @@ examples:
         again.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file; - is stdin")
         _add_root(again)
         _add_table_format(again)
+    answer = _command(
+        commands, handlers, "answer", "what a chat's reply on stdin names and a bundle did not show",
+        """names that stand nowhere in the workspace are listed on stderr
+exit code: 0 a bundle, 1 when there is nothing to show
+examples:
+  pbpaste | contextpackd answer bundle.md --budget 4k
+  contextpackd answer bundle.md < reply.md --format json""",
+    )  # fmt: skip
+    answer.add_argument(
+        "bundle", type=Path, metavar="BUNDLE", help="the file that the chat got"
+    )
+    _add_root(answer)
+    _add_options(answer, OPTIONS)
+    _add_table_format(answer)
     refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
 
     evaluated = _command(

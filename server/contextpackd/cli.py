@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 
 from contextpack.errors import PackError
@@ -22,6 +23,8 @@ from contextpackd import (
     envoy,
     outcomes,
     output,
+    queries,
+    replies,
     report,
     scores,
     settings,
@@ -179,6 +182,30 @@ def _refresh(parsed: argparse.Namespace) -> int:
     return OK
 
 
+def _answer(parsed: argparse.Namespace) -> int:
+    if str(parsed.bundle) == "-":
+        raise BundleProblem("-", "must be a file: the reply comes on standard input")
+    text = bundles.read_bundle(parsed.bundle, output.read_file(parsed.bundle))
+    said = output.read_stdin().decode("utf-8", "replace")
+    with (
+        _workspace(parsed) as workspace,
+        report.progress(sys.stderr, time.monotonic) as progress,
+    ):
+        request = outcomes.request(parsed, settings.of_repository(workspace.root), "")
+        _, found = replies.reply(workspace, request, said, replies.shown_in(text), progress)
+        asked = replace(request, only=found.wanted)
+        answered = queries.answer(workspace, asked, progress) if found.wanted else None
+    if parsed.format == ENVELOPE:
+        pack = wire.answer_json(answered) if answered else None
+        document = {**wire.reply_json(found), "pack": pack}
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        for line in report.reply_lines(found):
+            output.say(line)
+        output.write_stdout(answered.pack.text if answered else "")
+    return OK if answered else NOTHING
+
+
 def _pack_chunks(parsed: argparse.Namespace) -> int:
     names = (
         "budget",
@@ -238,6 +265,7 @@ _HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "eval": _eval,
         "verify": _verify,
         "refresh": _refresh,
+        "answer": _answer,
         "pack-chunks": _pack_chunks,
         "batch": _batch,
         **daemon_cli.HANDLERS,

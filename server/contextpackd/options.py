@@ -230,6 +230,7 @@ OPTIONS = (
     Option("truncate", "truncate", _one_of(Cut), _names(Cut), "what stays of a part that has to be cut"),
     Option("include", "include", _texts, "GLOB", "only files that match, even ignored ones (repeatable)", is_repeated=True),
     Option("exclude", "exclude", _texts, "GLOB", "no files that match (repeatable)", is_repeated=True),
+    Option("only", "only", _texts, "PATH", "pack this and nothing else: a file, PATH:LINE, PATH:FIRST-LAST, or the name of a definition (repeatable)", is_repeated=True),
     Option("pins", "pin", _texts, "PATH", "a file that must be in (repeatable)", is_repeated=True),
     Option("details", "detail", _details, "PATH=whole|outline", "a file that must be in, in this form (repeatable)", is_repeated=True),
     Option("focus", "focus", _foci, "PATH[:RANGE]", "what you look at, such as src/cart.py:12-40: it comes first, then what is close to it (repeatable)", is_repeated=True),

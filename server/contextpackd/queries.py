@@ -179,7 +179,7 @@ def checked_plan(
         if changed is None:
             return scan, None
     scores = None
-    if request.scorer is Scorer.CLASSIC:
+    if request.scorer is Scorer.CLASSIC and not request.only:
         scores = _classic_scores(workspace, scan, request)
         if scores is None:
             return scan, None

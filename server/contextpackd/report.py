@@ -24,6 +24,7 @@ from contextpackd.bundles import Verification, shown_lines
 from contextpackd.explanations import Explanation
 from contextpackd.graphs import View
 from contextpackd.queries import Answer
+from contextpackd.replies import Reply
 from contextpackd.store import Info
 from contextpackd.view import Progress as Advance
 from contextpackd.why import Displacement, Why
@@ -298,6 +299,23 @@ def _show_files(out: Console, scan: Scan) -> None:
         out.print(left_out)
     for notice in scan.notices:
         out.print(f"[yellow]{notice.kind.value}[/]: {escape(notice.message)}")
+
+
+def reply_lines(reply: Reply) -> list[str]:
+    """What a reply names besides what is packed, in words."""
+    found = reply.naming
+    lists = {
+        "nowhere in the workspace": found.unknown,
+        "in more than a few files": found.vague,
+        "shown before": reply.shown,
+    }
+    lines = [
+        f"{name}: left out, {skip.reason.value}" + (f" by {skip.rule}" if skip.rule else "")
+        for name, skip in found.left_out
+    ]
+    return [display_path(line) for line in lines] + [
+        display_path(f"{what}: {', '.join(names)}") for what, names in lists.items() if names
+    ]
 
 
 def show_verification(stream: IO[str] | None, verification: Verification) -> None:

@@ -30,7 +30,7 @@ REPOSITORY_FILES = (".contextpack.toml", "pyproject.toml")
 MAX_FILE_BYTES = 1 << 20  # A pyproject.toml above it is no settings file.
 
 _PER_TASK = frozenset(
-    {"pins", "details", "focus", "origins", "depth", "importers", "diff", "staged"}
+    {"only", "pins", "details", "focus", "origins", "depth", "importers", "diff", "staged"}
 )
 """Options that mean something for one question only."""
 _CLIENT_ONLY = frozenset({"include", "ledger"})

@@ -14,6 +14,7 @@ from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
 from contextpackd.explanations import ChunkScore, Explanation, FileScore
 from contextpackd.queries import Answer
+from contextpackd.replies import Reply
 from contextpackd.why import Displacement, Why
 from contextpackd.workspace import Scan
 
@@ -157,6 +158,20 @@ def files_json(root: str, scan: Scan) -> Json:
         "files": [_source_json(source) for source in sources],
         "skipped": [_skip_json(skip) for skip in scan.snapshot.skipped],
         "warnings": [{"kind": n.kind.value, "message": n.message} for n in scan.notices],
+    }
+
+
+def reply_json(reply: Reply) -> Json:
+    """What a reply names, as JSON."""
+    found = reply.naming
+    return {
+        "wanted": [writable(name) for name in reply.wanted],
+        "shown": [writable(name) for name in reply.shown],
+        "leftOut": [
+            {"name": writable(name), **_skip_json(skip)} for name, skip in found.left_out
+        ],
+        "vague": [writable(name) for name in found.vague],
+        "unknown": [writable(name) for name in found.unknown],
     }
 
 

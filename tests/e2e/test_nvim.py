@@ -127,6 +127,19 @@ def test_spec(spec: Path, own: House, shop: Path, expected: Path) -> None:
     output(own, nvim, "--headless", "--clean", "-l", str(spec), **env)
 
 
+@pytest.mark.parametrize("chat", ["codecompanion", "copilotchat", "avante"])
+def test_the_chat_plugins_themselves_take_the_bundle(
+    chat: str, own: House, shop: Path, expected: Path
+) -> None:
+    # They are in no package registry, so nobody has to have them.
+    chats = os.environ.get("CONTEXTPACKD_CHAT_PLUGINS")
+    if not chats:
+        pytest.skip("CONTEXTPACKD_CHAT_PLUGINS names no folder with their repositories")
+    env = environment(own, shop, expected) | {"CHATS": chats, "CHAT": chat}
+    nvim, spec = found("nvim"), str(SPECS / "chats.lua")
+    output(own, nvim, "--headless", "--clean", "-l", spec, **env)
+
+
 def test_a_person_at_the_keyboard(own: House, shop: Path, expected: Path) -> None:
     env = environment(own, shop, expected)
     policy = shop / "src/lending/policy.py"

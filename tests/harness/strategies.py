@@ -61,6 +61,8 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
         max_candidates=draw(st.sampled_from([None, 1, 3])),
         truncate=draw(st.sampled_from(Cut)),
         pins=tuple(pins),
+        # Mostly not: nothing else counts then.
+        only=tuple(draw(st.just([]) | st.lists(st.sampled_from([*files, *WORDS]), max_size=2))),
         focus=tuple(draw(st.lists(foci(files), max_size=2))),
         origins=tuple(
             draw(st.lists(st.sampled_from(sorted(files)), max_size=1)) if files else ()

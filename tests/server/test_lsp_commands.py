@@ -397,3 +397,71 @@ def test_the_symbol_under_the_cursor_can_be_packed(client: Client, shop: Path) -
     assert 1 == len(code_actions(client, uri, 10, triggerKind=1, only=["source"]))
     assert [] == code_actions(client, uri, 5)
     assert [] == code_actions(client, "untitled:x", 5)
+
+
+REPLY = (
+    "I would change `objections_to_checkout`; for that I have to see `Member.age_on` and"
+    " `src/lending/fees.py`, and there may be a `fee_table`. `.env` too, please.\n"
+)
+
+
+def test_a_reply_gets_what_it_names_and_the_pack_lacked(client: Client, shop: Path) -> None:
+    client.initialize(shop)
+    pack = client.command("pack", {"query": QUERY, "budgetTokens": 900})
+    assert "def objections_to_checkout" in pack["text"]
+    told = client.command("answer", {"packId": pack["packId"], "reply": REPLY})
+    assert {
+        "wanted": ["src/lending/fees.py", "Member.age_on"],
+        "shown": ["objections_to_checkout"],
+        "leftOut": [
+            {
+                "name": ".env",
+                "path": ".env",
+                "reason": "secret",
+                "rule": "environment file: .env",
+            }
+        ],
+        "vague": [],
+        "unknown": ["fee_table"],
+    } == without(told, "pack")
+    answer = told["pack"]
+    assert ["src/lending/fees.py", "src/lending/models.py"] == sorted(
+        item["path"] for item in answer["items"]
+    )
+    assert "def age_on(" in answer["text"]
+    assert "class Loan" not in answer["text"]
+    assert QUERY == answer["query"]
+    # It is a pack as others are.
+    again = client.command("pack", {"packId": answer["packId"], "budgetTokens": 300})
+    assert again["tokens"] <= 300
+    door = contextpackd.open(shop).pack(QUERY, 300, only=told["wanted"])
+    assert door.text == again["text"]
+
+
+def test_a_reply_that_wants_nothing_gets_no_pack(client: Client, shop: Path) -> None:
+    client.initialize(shop)
+    pack = client.command("pack", {"query": QUERY, "budgetTokens": 900})
+    told = client.command("answer", {"packId": pack["packId"], "reply": "Looks good to me."})
+    assert {
+        "wanted": [],
+        "shown": [],
+        "leftOut": [],
+        "vague": [],
+        "unknown": [],
+        "pack": None,
+    } == told
+
+
+def test_a_file_that_the_person_left_out_is_left_out_of_the_answer(
+    client: Client, shop: Path
+) -> None:
+    client.initialize(shop)
+    fields = {"query": QUERY, "exclude": ["/src/lending/fees.py"], "pins": ["README.md"]}
+    pack = client.command("pack", fields)
+    told = client.command(
+        "answer", {"packId": pack["packId"], "reply": "`src/lending/fees.py`?"}
+    )
+    assert [("src/lending/fees.py", "excluded")] == [
+        (one["path"], one["reason"]) for one in told["leftOut"]
+    ]
+    assert None is told["pack"]

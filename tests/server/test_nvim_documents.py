@@ -152,9 +152,11 @@ def test_the_plugin_sends_commands_that_the_server_has() -> None:
     sent = {
         name
         for path in sorted(LUA.glob("*.lua"))
-        for name in re.findall(r"(?:client\.send|ask)\(\w+, '(\w+)'", path.read_text("utf-8"))
+        for name in re.findall(
+            r"(?:client\.send|ask|about)\((?:\w+, )?'(\w+)'", path.read_text("utf-8")
+        )
     }
-    assert {"pack", "live", "close", "explain"} == sent
+    assert {"pack", "answer", "live", "close", "explain", "why"} == sent
     assert sent <= known
 
 
@@ -169,13 +171,26 @@ def answer_schema() -> dict[str, dict[str, object]]:
         "Item": top["items"]["items"]["properties"],
         "Entry": top["ledger"]["items"]["properties"],
         "Report": top["report"]["properties"],
+        "Reply": result_schema("answer"),
+        "Why": result_schema("why"),
     }
 
 
-@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report"])
+def result_schema(command: str) -> dict[str, object]:
+    """The properties of what a command answers."""
+    text = (ROOT / "editors" / "PROTOCOL.md").read_text(encoding="utf-8")
+    found = re.search(
+        rf"<!-- result contextpack.{command} -->\n```json\n(.*?)\n```", text, re.DOTALL
+    )
+    assert found is not None
+    properties: dict[str, object] = json.loads(found[1])["properties"]
+    return properties
+
+
+@pytest.mark.parametrize("name", ["Answer", "Item", "Entry", "Report", "Reply", "Why"])
 def test_the_types_are_those_of_the_schema(name: str) -> None:
     source = (LUA / "types.lua").read_text(encoding="utf-8")
-    found = re.search(rf"---@class contextpack\.{name}\n((?:---@field .*\n)+)", source)
+    found = re.search(rf"---@class contextpack\.{name}\b.*\n((?:---@field .*\n)+)", source)
     assert found is not None
     fields = re.findall(r"---@field (\w+)\??", found[1])
     assert set(answer_schema()[name]) == set(fields)
@@ -185,7 +200,7 @@ def test_the_help_has_every_command_and_map() -> None:
     source = (PLUGIN / "plugin" / "contextpack.lua").read_text(encoding="utf-8")
     text = (PLUGIN / "doc" / "contextpack.txt").read_text(encoding="utf-8")
     names = re.findall(r"^command\('(\w*)'", source, re.MULTILINE)
-    assert 7 == len(names)
+    assert 8 == len(names)
     for name in names:
         assert f"*:ContextPack{name}*" in text
         assert not name or f"<Plug>(contextpack-{name.lower()})" in text

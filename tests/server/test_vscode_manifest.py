@@ -16,7 +16,7 @@ EXTENSION = ROOT / "editors" / "vscode"
 MANIFEST = EXTENSION / "package.json"
 README = EXTENSION / "README.md"
 SECTION = "contextpack."
-OWN = {"contextpack.server.command", "contextpack.editor.live"}
+OWN = {"contextpack.server.command", "contextpack.editor.live", "contextpack.editor.focus"}
 """The settings that are the extension's and not the server's."""
 
 MARK = "<!-- settings -->\n"

@@ -32,6 +32,11 @@ command('', {
   complete = true,
   desc = 'Pack context for a task; with a range for these lines',
 })
+command('Answer', {
+  nargs = '?',
+  range = true,
+  desc = "Pack what a chat's reply names and the bundle lacked",
+})
 command('Live', { nargs = '?', complete = true, desc = 'Keep the pack fresh, or stop it' })
 command('Copy', { nargs = 0, desc = 'Copy the bundle' })
 command('Send', { nargs = '?', complete = true, desc = 'Hand the bundle to a chat plugin' })
@@ -49,6 +54,7 @@ end
 plug('n', '', '<Cmd>ContextPack<CR>')
 -- With `:` instead of `<Cmd>`, so that the range of the selection comes along.
 plug('x', '', ':ContextPack<CR>')
-for _, name in ipairs({ 'Live', 'Copy', 'Send', 'Report', 'Explain', 'Why' }) do
+plug('x', '-answer', ':ContextPackAnswer<CR>')
+for _, name in ipairs({ 'Answer', 'Live', 'Copy', 'Send', 'Report', 'Explain', 'Why' }) do
   plug('n', '-' .. name:lower(), '<Cmd>ContextPack' .. name .. '<CR>')
 end

@@ -1,7 +1,7 @@
 // The bundle as a read-only document: it folds by file, and its headings lead to the source.
 
 import * as vscode from 'vscode';
-import type { Explanation, Pack } from './protocol';
+import type { Pack } from './protocol';
 import type { Packing } from './packing';
 
 export const SCHEME = 'contextpack';
@@ -42,8 +42,9 @@ export class BundleDocuments
     await shown(uriOf(pack));
   }
 
-  async explain(found: Explanation): Promise<void> {
-    this.explanation = explanationText(found);
+  /** Show an explanation, in Markdown, in the place of the last one. */
+  async say(explanation: string): Promise<void> {
+    this.explanation = explanation;
     this.changed.fire(EXPLANATION);
     await shown(EXPLANATION);
   }
@@ -106,22 +107,6 @@ function sectionsOf(pack: Pack): Section[] {
 function shownIn(pack: Pack, path: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
   return pack.report.format === 'xml' ? path.replace(/[&<>"]/g, (char) => entities[char]!) : path;
-}
-
-function explanationText(found: Explanation): string {
-  const rows = found.files.map((file) => {
-    const parts = Object.entries(file.parts).map(([name, value]) => `${name} ${value.toFixed(3)}`);
-    return `| ${file.score.toFixed(3)} | \`${file.path}\` | ${parts.join(', ')} |`;
-  });
-  const unknown = found.unknownWords.length > 0 ? `\nNowhere in the workspace: ${found.unknownWords.join(', ')}\n` : '';
-  return [
-    `${found.nRanked} of ${found.nFiles} files have a score; these have the best.`,
-    unknown,
-    '| score | file | parts |',
-    '| ---: | --- | --- |',
-    ...rows,
-    '',
-  ].join('\n');
 }
 
 function uriOf(pack: Pack): vscode.Uri {

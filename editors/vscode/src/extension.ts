@@ -4,12 +4,14 @@ import * as vscode from 'vscode';
 import { BundleDocuments, SCHEME } from './bundle';
 import { PackTool, TOOL, sentToChat } from './chat';
 import { Packing, fields, type Question } from './packing';
-import { COMMANDS, type Entry, type Explanation, type Pack } from './protocol';
-import { changes, diagnostics, folderInView, selection, type Words } from './questions';
+import { explanationText, whyText } from './explain';
+import { COMMANDS, type Explanation, type Pack, type Reply, type Why } from './protocol';
+import { about, changes, diagnostics, folderInView, selection, type Task } from './questions';
 import { NoServer, Server } from './server';
 import { askedForBudget, askedForQuery, remembered } from './picks';
+import { inWords, replied } from './replies';
 import { showStatus } from './status';
-import { PackTree, about, type File } from './tree';
+import { PackTree, title, type File } from './tree';
 
 const VIEW = 'contextpack.pack';
 
@@ -18,21 +20,25 @@ export function activate(context: vscode.ExtensionContext): void {
     const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
     const here = folder ?? (await folderInView());
     if (here !== undefined) {
-      await packed({ query: query ?? '', folder: here });
+      await packed(about(query ?? '', here));
     }
-  });
+  }, vscode.Uri.joinPath(context.globalStorageUri, 'server').fsPath);
   const packing = new Packing(server);
   const documents = new BundleDocuments(packing);
   const tree = vscode.window.createTreeView(VIEW, { treeDataProvider: new PackTree(packing) });
 
   /** Ask, and show the bundle and the view. */
-  async function packed({ query, folder }: Words, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
-    const question: Question = { query, root: folder.uri.toString(), budgetTokens, pins: [], leftOut: [] };
+  async function packed({ folder, ...task }: Task, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
+    const root = folder.uri.toString();
+    const question: Question = { ...task, root, budgetTokens, pins: [], leftOut: [], only: [] };
     const pack = await packing.ask(question);
-    await remembered(context.workspaceState, query);
+    await shown(pack);
+    return pack;
+  }
+
+  async function shown(pack: Pack): Promise<void> {
     await documents.show(pack);
     await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: true });
-    return pack;
   }
 
   function current(): Pack {
@@ -40,15 +46,6 @@ export function activate(context: vscode.ExtensionContext): void {
       throw new Error('there is no pack yet; pack context first');
     }
     return packing.pack;
-  }
-
-  async function entryOf(path: string): Promise<Entry | undefined> {
-    // A pack of its own: the one that is shown keeps its short ledger.
-    const asked = { ...fields(packing.asked!), ledger: 'all' };
-    const whole = await server.ask<Pack>(COMMANDS.pack, asked);
-    await server.ask(COMMANDS.close, { packId: whole.packId });
-    // An ignored folder is one entry for all that is in it.
-    return whole.ledger.find((entry) => entry.path === path || path.startsWith(entry.path.replace(/\/?$/, '/')));
   }
 
   const actions: Record<string, (...args: never[]) => unknown> = {
@@ -59,9 +56,12 @@ export function activate(context: vscode.ExtensionContext): void {
       if (!folder || !query) {
         return undefined;
       }
+      // Before anything can go wrong: nobody types it twice.
+      await remembered(context.workspaceState, query);
+      const task = about(query, folder);
       const last = packing.asked?.budgetTokens;
       const budget = query === given ? last : await askedForBudget(last);
-      return budget === null ? undefined : packed({ query, folder }, budget);
+      return budget === null ? undefined : packed(task, budget);
     },
     packSelection: () => packed(selection()),
     packDiagnostics: async () => {
@@ -70,7 +70,20 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     packChanges: async () => {
       const folder = await folderInView();
-      return folder && packed(await changes(folder));
+      return folder && packed(changes(folder));
+    },
+    packAnswer: async () => {
+      const { packId } = current();
+      const asked = packing.asked!;
+      const reply = await replied();
+      const budget = asked.budgetTokens === undefined ? {} : { budgetTokens: asked.budgetTokens };
+      const told = await server.ask<Reply>(COMMANDS.answer, { packId, reply, ...budget });
+      if (told.pack !== null) {
+        await packing.take({ ...asked, pins: [], focus: [], diff: false, only: told.wanted }, told.pack);
+        await shown(told.pack);
+      }
+      void vscode.window.showInformationMessage(inWords(told));
+      return told;
     },
     showBundle: () => documents.show(current()),
     setBudget: async (given?: unknown) => {
@@ -91,22 +104,23 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     explainPack: async () => {
       current();
-      await documents.explain(await server.ask<Explanation>(COMMANDS.explain, fields(packing.asked!)));
+      await documents.say(explanationText(await server.ask<Explanation>(COMMANDS.explain, fields(packing.asked!))));
     },
     whyEntry: async (target?: vscode.Uri | File) => {
-      const { root } = current();
-      const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
-      const path = target !== undefined && 'kind' in target ? target.path : uri && below(root, uri);
-      if (path === undefined) {
-        throw new Error(`the file is not in ${root}, which was packed`);
-      }
-      const entry = await entryOf(path);
-      const reasons = packing.pack?.items.find((item) => item.path === path)?.reasons ?? [];
-      const text = entry ? [about(entry), ...reasons].join('; ') : 'the server has not seen it';
-      void vscode.window.showInformationMessage(`${path}: ${text}`);
-      return text;
+      const { packId } = current();
+      const place = { packId, ...meant(target) };
+      const working = { location: vscode.ProgressLocation.Window, title: 'ContextPack: asking why' };
+      const found = await vscode.window.withProgress(working, () => server.ask<Why>(COMMANDS.why, place));
+      const said = vscode.window.showInformationMessage(`${found.path}: ${found.because}`, 'Details');
+      void said.then((button) => button && documents.say(whyText(found)));
+      return found;
     },
     restartServer: () => server.restart(),
+    installServer: async () => {
+      const { version } = context.extension.packageJSON as { version: string };
+      const { installed } = await import('./install');
+      return installed(server.own, version, server.log);
+    },
     showLogs: () => server.log.show(),
     pin: ({ path }: File) => packing.change({ pins: [...packing.asked!.pins, path] }),
     unpin: ({ path }: File) => packing.change({ pins: packing.asked!.pins.filter((one) => one !== path) }),
@@ -125,7 +139,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(packing),
     packing.onDidChange(() => {
       void vscode.commands.executeCommand('setContext', 'contextpack.hasPack', packing.pack !== undefined);
-      tree.message = packing.asked?.query.split('\n', 1)[0] ?? '';
+      tree.message = packing.asked === undefined ? '' : title(packing.asked, packing.pack);
     }),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
     vscode.languages.registerFoldingRangeProvider({ scheme: SCHEME }, documents),
@@ -133,7 +147,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.lm.registerTool(TOOL, new PackTool(server, folderInView)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('contextpack.server') && server.isStarted) {
-        server.restart().catch(said);
+        server.restart().catch((error: unknown) => said(error));
       }
     }),
     ...Object.entries(actions).map(([name, action]) =>
@@ -141,31 +155,40 @@ export function activate(context: vscode.ExtensionContext): void {
         try {
           return await action(...args);
         } catch (error) {
-          return said(error);
+          return said(error, () => vscode.commands.executeCommand(`contextpack.${name}`, ...args));
         }
       }),
     ),
   );
 }
 
-/** The path of a file below a root, or undefined. */
-function below(root: string, uri: vscode.Uri): string | undefined {
-  const folder = `${vscode.Uri.file(root).path}/`;
-  return uri.scheme === 'file' && uri.path.startsWith(folder) ? uri.path.slice(folder.length) : undefined;
+/** The file that is asked about: of a menu, of the tree, or the selection of the active editor. */
+function meant(target: vscode.Uri | File | undefined): { path: string; line?: number } {
+  if (target !== undefined) {
+    return { path: target instanceof vscode.Uri ? target.fsPath : target.path };
+  }
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || editor.document.uri.scheme !== 'file') {
+    throw new Error('open the file that you want to know about');
+  }
+  const path = editor.document.uri.fsPath;
+  return editor.selection.isEmpty ? { path } : { path, line: editor.selection.start.line + 1 };
 }
 
-/** Tell a person what went wrong. What was cancelled did not. */
-function said(error: unknown): void {
+/** Tell a person what went wrong; `again` does what failed. What was cancelled did not go wrong. */
+function said(error: unknown, again: () => unknown = () => undefined): void {
   if (isCancellation(error)) {
     return;
   }
   const message = error instanceof Error ? error.message : String(error);
-  const buttons = error instanceof NoServer ? ['Open Settings'] : ['Show Logs'];
-  void vscode.window.showErrorMessage(`ContextPack: ${message}`, ...buttons).then((button) => {
+  const buttons = error instanceof NoServer ? ['Install...', 'Open Settings'] : ['Show Logs'];
+  void vscode.window.showErrorMessage(`ContextPack: ${message}`, ...buttons).then(async (button) => {
     if (button === 'Open Settings') {
-      void vscode.commands.executeCommand('workbench.action.openSettings', 'contextpack.server.command');
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'contextpack.server.command');
     } else if (button === 'Show Logs') {
-      void vscode.commands.executeCommand('contextpack.showLogs');
+      await vscode.commands.executeCommand('contextpack.showLogs');
+    } else if (button === 'Install...' && (await vscode.commands.executeCommand('contextpack.installServer')) === true) {
+      await again();
     }
   });
 }

@@ -11,23 +11,36 @@ export interface Program {
 
 const IS_WINDOWS = process.platform === 'win32';
 const NAME = IS_WINDOWS ? 'contextpackd.exe' : 'contextpackd';
-const SCRIPTS = IS_WINDOWS ? 'Scripts' : 'bin';
+export const SCRIPTS = IS_WINDOWS ? 'Scripts' : 'bin';
 const ENVIRONMENTS = ['.venv', 'venv'];
 
 /**
  * The server's program: the setting's, the one of a trusted workspace's virtual environment, the
- * one of PATH; undefined if there is none. The setting's scope keeps workspaces from setting it.
+ * one of PATH, the one in the folder `own`; undefined if there is none. The setting's scope keeps
+ * workspaces from setting it.
  */
-export function located(): Program | undefined {
+export function located(own: string): Program | undefined {
   const set = vscode.workspace.getConfiguration('contextpack').get<string[]>('server.command', []);
   const [command, ...args] = set;
   if (command !== undefined) {
     return { command, args: [...args, 'lsp'] };
   }
-  const folders = [...environments(), ...(process.env['PATH'] ?? '').split(path.delimiter)];
-  // A relative entry of PATH would be looked up in whatever directory we are in.
-  const found = folders.filter(path.isAbsolute).map((folder) => path.join(folder, NAME)).find(isProgram);
+  const [found] = [
+    ...programs(environments(), NAME),
+    ...onPath(NAME),
+    ...programs([path.join(own, SCRIPTS)], NAME),
+  ];
   return found === undefined ? undefined : { command: found, args: ['lsp'] };
+}
+
+/** The programs of this name in the directories of PATH, in their order. */
+export function onPath(name: string): string[] {
+  // A relative entry would be looked up in whatever directory we are in.
+  return programs((process.env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute), name);
+}
+
+function programs(folders: string[], name: string): string[] {
+  return folders.map((folder) => path.join(folder, name)).filter(isProgram);
 }
 
 function environments(): string[] {

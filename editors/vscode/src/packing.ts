@@ -1,7 +1,7 @@
 // The pack that is looked at: what was asked, what the server answered, and asking again.
 
 import * as vscode from 'vscode';
-import { COMMANDS, type Pack, type PackChanged, type PackFields } from './protocol';
+import { COMMANDS, type Pack, type PackChanged, type PackFields, type Place } from './protocol';
 import type { Server } from './server';
 
 /** What is asked of one pack. */
@@ -12,6 +12,11 @@ export interface Question {
   budgetTokens: number | undefined;
   pins: readonly string[];
   leftOut: readonly string[];
+  /** Names of files and definitions: nothing else is packed. */
+  only: readonly string[];
+  focus: readonly Place[];
+  /** Whether it is about what changed since the last commit. */
+  diff: boolean;
 }
 
 // `InvalidParams`, with the field in `data`.
@@ -65,6 +70,21 @@ export class Packing implements vscode.Disposable {
       this.server.ask(COMMANDS.close, { packId: before }).catch(() => undefined);
     }
     return pack;
+  }
+
+  /** Take a pack that the server made; the one before is let go. */
+  async take(question: Question, pack: Pack): Promise<void> {
+    this.asking?.cancel();
+    const before = this.answer?.packId;
+    this.question = question;
+    this.answer = pack;
+    this.changed.fire();
+    if (before !== undefined) {
+      this.server.ask(COMMANDS.close, { packId: before }).catch(() => undefined);
+    }
+    if (this.isLive) {
+      await this.setLive(true);
+    }
   }
 
   /** Ask for the same pack with something changed. */
@@ -167,6 +187,9 @@ export function fields(question: Question): PackFields & { root: string } {
     root: question.root,
     budgetTokens: question.budgetTokens ?? null,
     pins: question.pins.length > 0 ? [...question.pins] : null,
+    only: question.only.length > 0 ? [...question.only] : null,
+    focus: question.focus.length > 0 ? [...question.focus] : null,
+    diff: question.diff || null,
     // A pack's own patterns stand in the place of the settings'.
     exclude: question.leftOut.length > 0 ? [...excluded, ...question.leftOut.map(pattern)] : null,
   };

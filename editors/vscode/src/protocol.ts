@@ -5,9 +5,11 @@ export const PROTOCOL = 1;
 
 export const COMMANDS = {
   pack: 'contextpack.pack',
+  answer: 'contextpack.answer',
   live: 'contextpack.live',
   close: 'contextpack.close',
   explain: 'contextpack.explain',
+  why: 'contextpack.why',
   export: 'contextpack.export',
 } as const;
 
@@ -24,7 +26,16 @@ export interface PackFields {
   budgetTokens?: number | null;
   pins?: string[] | null;
   exclude?: string[] | null;
+  only?: string[] | null;
+  focus?: Place[] | null;
+  diff?: boolean | null;
   ledger?: 'brief' | 'all';
+}
+
+/** What somebody looks at: a document, or a range of it, with 0-based positions. */
+export interface Place {
+  uri: string;
+  range?: { start: { line: number; character: number }; end: { line: number; character: number } };
 }
 
 /** One file of a bundle. Lines are 1-based and inclusive. */
@@ -61,6 +72,38 @@ export interface Pack {
   ledger: Entry[];
   ledgerCounts: Record<string, number>;
   report: { format: 'markdown' | 'xml' | 'plain'; warnings: { kind: string; message: string }[] };
+}
+
+/** What a chat's reply about a pack names. */
+export interface Reply {
+  wanted: string[];
+  shown: string[];
+  leftOut: { name: string; reason: string; rule: string | null }[];
+  vague: string[];
+  unknown: string[];
+  /** What is wanted, or null if nothing is. */
+  pack: Pack | null;
+}
+
+/** Why a file, or the part of it at a line, is in a pack or out. */
+export interface Why {
+  path: string;
+  lines: [number, number] | null;
+  state: 'in' | 'part' | 'out';
+  ranges: [number, number][];
+  /** In a sentence. */
+  because: string;
+  rank: number | null;
+  nRanked: number;
+  score: number | null;
+  cutScore: number;
+  parts: Record<string, number>;
+  /** How the parts make the score. */
+  scoreRule: string;
+  /** The smallest budget that lets it in, or null if none up to `mostTokens` does. */
+  admission: { budgetTokens: number | null; mostTokens: number; nUntried: number } | null;
+  /** What leaves the bundle when this is pinned, or put first. */
+  displaces: { by: 'pin' | 'first'; fits: boolean; files: { path: string; gone: boolean }[] } | null;
 }
 
 export interface PackChanged {

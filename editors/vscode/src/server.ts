@@ -11,7 +11,7 @@ const EXECUTE = 'workspace/executeCommand';
 /** There is no server to start. The message says what to do. */
 export class NoServer extends Error {
   constructor() {
-    super('found no contextpackd: install it with pip, or name its program in the settings');
+    super('found no contextpackd: install it, or name its program in the settings');
   }
 }
 
@@ -33,8 +33,14 @@ export class Server implements vscode.Disposable {
   /** Another server took over: it holds no packs. */
   readonly onRenewed = this.renewed.event;
 
-  /** `chosen` shows what a code action of the server's asks for. */
-  constructor(private readonly chosen: (fields: PackFields) => Promise<void>) {}
+  /**
+   * `chosen` shows what a code action of the server's asks for; `own` is the folder with the
+   * server that this extension has installed, if it has.
+   */
+  constructor(
+    private readonly chosen: (fields: PackFields) => Promise<void>,
+    readonly own: string,
+  ) {}
 
   get isStarted(): boolean {
     return this.client !== undefined;
@@ -91,7 +97,7 @@ export class Server implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient> {
-    const program = located();
+    const program = located(this.own);
     if (program === undefined) {
       throw new NoServer();
     }

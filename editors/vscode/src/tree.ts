@@ -6,6 +6,8 @@ import type { Packing, Question } from './packing';
 
 const BAR_CELLS = 5; // A side bar is narrow.
 
+const MAX_WARNINGS = 3; // The files are what the view is for.
+
 // Reasons that no pin overrides.
 const BARRED = new Set(['secret', 'binary', 'too-large', 'unreadable', 'symlink', 'special', 'submodule', 'empty']);
 
@@ -48,6 +50,14 @@ export class PackTree implements vscode.TreeDataProvider<Node> {
   getTreeItem(node: Node): vscode.TreeItem {
     return node.kind === 'group' ? groupItem(node) : fileItem(node, this.packing.pack!);
   }
+}
+
+/** What a pack is about, and what its person should know of it. */
+export function title(asked: Question, pack: Pack | undefined): string {
+  const [words = ''] = asked.query.split('\n', 1);
+  const what = asked.only.length > 0 ? `Only ${asked.only.join(', ')}` : asked.diff ? 'Current changes' : words || 'What you look at';
+  const warned = pack?.report.warnings.slice(0, MAX_WARNINGS).map((one) => `⚠ ${one.message}`) ?? [];
+  return [what, ...warned].join('\n');
 }
 
 /** Tokens as people say them: 941, 7.9k, 128k. */
@@ -108,7 +118,7 @@ function fileItem(node: File, pack: Pack): vscode.TreeItem {
   shown.id = `${node.context}:${node.path}`;
   shown.contextValue = node.context;
   shown.description = [...sizes, item?.detail ?? entry?.rule ?? ''].filter(Boolean).join(' ');
-  shown.tooltip = item ? item.reasons.join('\n') : about(entry);
+  shown.tooltip = item ? item.reasons.join('\n') : fate(entry);
   shown.iconPath = new vscode.ThemeIcon(node.context === 'pinned' ? 'pinned' : item ? ICONS[item.detail] : 'circle-slash');
   const first = item?.ranges[0];
   shown.command = {
@@ -123,7 +133,7 @@ function fileItem(node: File, pack: Pack): vscode.TreeItem {
 }
 
 /** What a ledger says of one file. */
-export function about(entry: Entry | undefined): string {
+function fate(entry: Entry | undefined): string {
   if (entry === undefined) {
     return '';
   }

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from contextpack import model
 from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
-from contextpackd import graphs, output, queries, wire
+from contextpackd import graphs, output, queries, replies, wire
 from contextpackd.errors import FieldProblem
 from contextpackd.explanations import explanation
 from contextpackd.lsp import params
@@ -18,12 +18,18 @@ from contextpackd.lsp.packs import Held
 from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
+from contextpackd.replies import Reply
 from contextpackd.view import Progress
 from contextpackd.why import why
 from contextpackd.wire import Json
 from contextpackd.workspace import Scan, Workspace
 
 Fields = Mapping[str, object]
+_ENTRIES = frozenset(
+    {"pins", "details", "focus", "origins", "from", "depth", "importers", "diff", "staged"}
+)
+"""The fields that say besides words what a pack is about."""
+
 Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 
 
@@ -74,6 +80,26 @@ async def _indexed(session: Session, root: Path) -> None:
     session.shared.roots.saw(
         root, await session.shared.roots.ask(root, job, lambda _done, _total: None)
     )
+
+
+async def _answer(session: Session, fields: Fields, progress: Progress) -> Json:
+    held = session.packs.named(str(fields["packId"]))
+    own = {n: v for n, v in fields.items() if n not in ("packId", "reply")}
+    # What the pack was about in another way than by words is not what the reply is about.
+    kept = {n: v for n, v in held.fields.items() if n not in _ENTRIES}
+    request = session.request(held.root, {**kept, **own})
+
+    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Reply]:
+        shown = replies.shown_by(held.answer.pack.items)
+        return replies.reply(workspace, request, str(fields["reply"]), shown, report)
+
+    scan, reply = await session.shared.roots.ask(held.root, job, progress)
+    session.shared.roots.saw(held.root, scan)
+    found = wire.reply_json(reply)
+    if not reply.wanted:
+        return {**found, "pack": None}
+    asked = {**kept, **own, "only": list(reply.wanted), "root": str(held.root)}
+    return {**found, "pack": await _packed(session, asked, None, progress)}
 
 
 async def _live(session: Session, fields: Fields, _progress: Progress) -> Json:
@@ -225,6 +251,7 @@ def _top(fields: Fields) -> int:
 RUNS: Mapping[Command, Run] = MappingProxyType(
     {
         params.PACK: _pack,
+        params.ANSWER: _answer,
         params.LIVE: _live,
         params.CLOSE: _close,
         params.EXPLAIN: _explain,

@@ -73,6 +73,15 @@ PACK = Command(
         Field("wait", Shape.SWITCH, "wait for the first index (default: true)"),
     ),
 )
+ANSWER = Command(
+    "contextpack.answer",
+    "What a chat's reply about a pack names and the pack did not show, as a pack of its own.",
+    Takes.ALL,
+    (
+        _PACK_ID,
+        Field("reply", Shape.TEXT, "what the chat said, in Markdown", is_required=True),
+    ),
+)
 LIVE = Command(
     "contextpack.live",
     f"Pack again after each change that matters, and send `{NOTIFICATION}`.",
@@ -146,7 +155,7 @@ STATUS = Command(
     (),
 )
 
-COMMANDS = (PACK, LIVE, CLOSE, EXPLAIN, WHY, FILES, SEARCH, GRAPH, EXPORT, STATUS)
+COMMANDS = (PACK, ANSWER, LIVE, CLOSE, EXPLAIN, WHY, FILES, SEARCH, GRAPH, EXPORT, STATUS)
 """Every command, in the order of `editors/PROTOCOL.md`."""
 
 _DISCOVERY = frozenset({"include", "exclude", "max_file_bytes"})

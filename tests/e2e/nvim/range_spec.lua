@@ -1,20 +1,23 @@
---- A range makes a task of its lines, with the place where they stand.
+--- Lines of a range are what a pack is about; those of a buffer without a file are words.
 local stage = dofile(vim.env.STAGE)
 
 stage.edit('src/lending/policy.py')
-local lines = table.concat(vim.api.nvim_buf_get_lines(0, 38, 41, false), '\n')
 local pack = stage.changes(function()
   vim.cmd('39,41ContextPack')
 end)
-stage.equal('src/lending/policy.py:39-41\n' .. lines, pack.answer.query)
+stage.equal('', pack.answer.query)
 stage.equal('src/lending/policy.py', pack.answer.items[1].path)
+stage.equal('it is what you look at', pack.answer.items[1].reasons[1])
+local range = { start = { line = 38, character = 0 }, ['end'] = { line = 41, character = 0 } }
+stage.equal(range, pack.fields.focus[1].range)
 
 vim.cmd.wincmd('p')
 stage.edit('src/lending/fees.py')
 pack = stage.changes(function()
   vim.cmd('1ContextPack ++budgetTokens=2k who calls this')
 end)
-stage.has('who calls this\nsrc/lending/fees.py:1-1\n', pack.answer.query)
+stage.equal('who calls this', pack.answer.query)
+stage.equal('src/lending/fees.py', pack.answer.items[1].path)
 stage.equal(2000, pack.answer.budgetTokens)
 
 -- The map of a selection.
@@ -22,4 +25,14 @@ stage.edit('src/lending/policy.py')
 pack = stage.changes(function()
   vim.api.nvim_feedkeys(vim.keycode('39GVj<Plug>(contextpack)'), 'mtx', false)
 end)
-stage.has('src/lending/policy.py:39-40\n', pack.answer.query)
+stage.equal(40, pack.fields.focus[1].range['end'].line)
+
+-- A stack trace in a buffer of no file.
+vim.cmd.enew()
+vim.cmd.lcd(vim.fn.fnameescape(stage.root))
+vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'File "src/lending/desk.py", line 20', 'KeyError' })
+pack = stage.changes(function()
+  vim.cmd('%ContextPack')
+end)
+stage.equal('File "src/lending/desk.py", line 20\nKeyError', pack.answer.query)
+stage.equal(nil, pack.fields.focus)

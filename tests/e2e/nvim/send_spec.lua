@@ -83,6 +83,6 @@ stage.equal({ stage.expected(), 'contextpack', id }, taken.codecompanion)
 stage.has('handed to avante', send('avante'))
 local all = { 'avante', 'codecompanion', 'copilotchat' }
 stage.equal(all, vim.fn.getcompletion('ContextPackSend ', 'cmdline'))
-vim.g.contextpack = { chat = { 'copilotchat' } }
+vim.g.contextpack = { focus = false, chat = { 'copilotchat' } }
 stage.has('handed to CopilotChat', send())
 stage.equal({ 'copilotchat' }, vim.fn.getcompletion('ContextPackSend ', 'cmdline'))

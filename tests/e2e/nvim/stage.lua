@@ -114,6 +114,8 @@ end
 
 -- The file type of Python looks for a Python with Neovim's client, for seconds.
 vim.g.loaded_python3_provider = 0
+-- Bundles are compared with those of a question without an editor.
+vim.g.contextpack = { focus = false }
 vim.opt.runtimepath:prepend(assert(vim.env.PLUGIN))
 vim.cmd.runtime('plugin/contextpack.lua')
 vim.lsp.config('contextpackd', {

@@ -1,4 +1,4 @@
---- Why a file is in, or is not, from the whole ledger.
+--- Why a file is in, or is not, and what would change that, in the server's words.
 local stage = dofile(vim.env.STAGE)
 
 local function why(path)
@@ -14,12 +14,17 @@ end
 stage.edit('src/lending/policy.py')
 local source = vim.api.nvim_get_current_win()
 local pack = stage.pack()
-stage.has("a part of it is about the query's words", why('src/lending/policy.py'))
-stage.has('src/lending/cli.py', why('src/lending/cli.py'))
-stage.has('left out, below-cut', why('README.md'))
+stage.has('src/lending/policy.py: in: this file ranks high enough', why('src/lending/policy.py'))
+stage.has('src/lending/policy.py:31-', why('src/lending/policy.py:32'))
+local readme = why('README.md')
+stage.has('README.md: out: ', readme)
+stage.has('\n- rank ', readme)
+stage.has('\n- in from ', readme)
+stage.has('\n- pinned, it takes the place of ', readme)
 stage.has('by .contextpackignore:3: docs/*.csv', why('docs/closures.csv'))
-stage.has('left out, secret', why('.env'))
-stage.has('not in the workspace', why('no/such.py'))
+stage.has('holds credentials', why('.env'))
+require('contextpack').why('no/such.py')
+stage.wait_said('no/such.py')
 
 -- The pack that is shown is what it was.
 stage.changes(function()
@@ -35,7 +40,7 @@ stage.wait_for('window that says it', function()
     local buf = vim.api.nvim_win_get_buf(win)
     local first = vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1]
     return vim.api.nvim_win_get_config(win).relative ~= ''
-      and vim.startswith(first, 'src/lending/policy.py: in, chunks, ranked')
+      and vim.startswith(first, 'src/lending/policy.py: in: this file ranks')
   end)
 end)
 stage.equal({ 'docs/closures.csv' }, vim.fn.getcompletion('ContextPackWhy docs/c', 'cmdline'))

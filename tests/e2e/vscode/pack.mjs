@@ -48,4 +48,19 @@ await run('pack', url, async (bench) => {
     await page.waitForTimeout(100);
   }
   await bench.picture('looked');
+
+  await bench.command('ContextPack: Why Is This File (Not) In?');
+  await bench.choose('src/lending/policy.py: ', 'Details');
+  const said = page.locator('.view-line', { hasText: 'the bundle: ' }).first();
+  await said.waitFor();
+  seen.why = (await said.innerText()).replaceAll('\u00a0', ' ');
+  await bench.picture('why');
+
+  // Alone: before, the first command that was asked for did it. A view that is seen does, too.
+  await page.keyboard.press('Control+Shift+e');
+  await page.locator('.explorer-folders-view').waitFor();
+  await bench.reload();
+  await bench.command('ContextPack Tests: Activate');
+  seen.activation = await page.getByText(/^(Activated|Active already, again) in/).innerText();
+  await bench.picture('activated');
 });

@@ -6,6 +6,7 @@ const { NODE_MODULES, CHROMIUM, PICTURES } = process.env;
 const { chromium } = createRequire(`${NODE_MODULES}/`)('playwright-core');
 
 const LIMIT = 60_000; // Milliseconds that anything may take: machines are busy.
+const TRY = 5_000;
 const FLAGS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync',
@@ -22,9 +23,19 @@ export class Workbench {
     const page = await context.newPage();
     page.setDefaultTimeout(LIMIT);
     await page.goto(url);
-    // Extensions, and with them keys and commands, come a while after the workbench.
-    await page.waitForSelector('.activitybar .action-label[aria-label="ContextPack"]');
-    return new Workbench(browser, page);
+    const bench = new Workbench(browser, page);
+    await bench.ready();
+    return bench;
+  }
+
+  /** Extensions, and with them keys and commands, come a while after the workbench. */
+  async ready() {
+    await this.page.waitForSelector('.activitybar .action-label[aria-label="ContextPack"]');
+  }
+
+  async reload() {
+    await this.page.reload();
+    await this.ready();
   }
 
   constructor(browser, page) {
@@ -34,10 +45,22 @@ export class Workbench {
 
   /** Run a command by its name in the palette. */
   async command(title) {
-    await this.page.keyboard.press('F1');
-    await this.page.waitForSelector('.quick-input-widget input');
-    await this.page.keyboard.type(title);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
+    // An open palette does not learn of commands that come later.
+    for (let tries = LIMIT / TRY; ; tries -= 1) {
+      await this.page.keyboard.press('F1');
+      await this.page.waitForSelector('.quick-input-widget input');
+      await this.page.keyboard.type(title);
+      try {
+        await row.waitFor({ timeout: TRY });
+        break;
+      } catch (error) {
+        if (tries <= 0) {
+          throw error;
+        }
+        await this.page.keyboard.press('Escape');
+      }
+    }
     await this.page.keyboard.press('Enter');
   }
 
@@ -84,6 +107,24 @@ export class Workbench {
 
   toast(text) {
     return this.page.locator('.notification-toast', { hasText: text }).first();
+  }
+
+  /** Press a button of a notification. */
+  async choose(text, button) {
+    await this.toast(text).locator('.monaco-button', { hasText: button }).click();
+  }
+
+  /** The words of a question that stops everything else. */
+  async dialog(title) {
+    const box = this.page.locator('.monaco-dialog-box', { hasText: title });
+    await box.waitFor();
+    return box.innerText();
+  }
+
+  async agree(button) {
+    const box = this.page.locator('.monaco-dialog-box');
+    await box.locator('.monaco-button', { hasText: button }).click();
+    await box.waitFor({ state: 'detached' });
   }
 
   clipboard() {

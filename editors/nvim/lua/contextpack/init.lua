@@ -6,7 +6,7 @@ local pack_of = require('contextpack.pack')
 local M = {}
 
 --- Make a pack and show it. `fields` are those of `contextpack.pack`; without `query` the user is
---- asked for the task.
+--- asked for the task. Where they say nothing but words, the buffer's file is in focus.
 ---@param fields table<string, any>|fun(root: string): table<string, any>
 ---@param buf? integer Whose root is asked. Default: the current buffer.
 ---@param done? fun(pack: contextpack.Pack)
@@ -27,12 +27,33 @@ function M.pack(fields, buf, done)
     local all = type(fields) == 'function' and fields(own_root) or fields --[[@as table]]
     local own = vim.tbl_extend('force', {}, all)
     own.uri = nil -- The root stands already.
+    local query = require('contextpack.query')
+    local is_wanted = require('contextpack.config').value('focus') and not query.has_entry(own)
+    if is_wanted and query.is_below(buf, own_root) then
+      own.focus = { { uri = vim.uri_from_bufnr(buf) } }
+    elseif type(own.focus) == 'table' and not next(own.focus) then
+      own.focus = nil
+    end
     return own
   end
   pack_of.ask(buf, root, fields_of, function(pack)
     M.show()
     if done then
       done(pack)
+    end
+  end)
+end
+
+--- Pack what a chat's reply about the pack names and the pack lacked.
+---@param reply string In Markdown.
+---@param done? fun(told: contextpack.Reply)
+function M.answer(reply, done)
+  require('contextpack.answer').ask(reply, function(told)
+    if type(told.pack) == 'table' then
+      M.show()
+    end
+    if done then
+      done(told)
     end
   end)
 end

@@ -20,6 +20,7 @@ return {
   truncate = { 'head', 'tail', 'summary' },
   include = 'list',
   exclude = 'list',
+  only = 'list',
   pins = 'list',
   details = 'details',
   focus = 'list',

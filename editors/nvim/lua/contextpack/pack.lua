@@ -11,6 +11,7 @@ local M = {}
 ---@field fields table<string, any> What was asked, as `contextpack.pack` takes it.
 ---@field answer contextpack.Answer
 ---@field is_live boolean
+---@field excluded? table<string, true> The paths that the user took out.
 ---@field n_asked integer How often; only the last answer counts.
 
 ---@type contextpack.Pack?
@@ -100,28 +101,37 @@ function M.ask(buf, root, fields_of, done)
         tell(problem)
         return
       end
-      local before = M.current
-      if before then
-        local holder = vim.lsp.get_client_by_id(before.client_id)
-        if holder then
-          client.send(holder, 'close', { packId = before.answer.packId }, function() end)
-        end
-      end
-      ---@type contextpack.Pack
-      local pack = {
-        root = own_root,
-        client_id = at.id,
-        fields = fields,
-        answer = answer,
-        is_live = false,
-        n_asked = 0,
-      }
-      accept(pack, answer)
+      local pack = M.take(at, own_root, fields, answer)
       if done then
         done(pack)
       end
     end)
   end)
+end
+
+--- Have a pack that the server made take the place of the current one.
+---@param at vim.lsp.Client
+---@param root string
+---@param fields table<string, any> What asks for it.
+---@param answer contextpack.Answer
+---@return contextpack.Pack
+function M.take(at, root, fields, answer)
+  local before = M.current
+  local holder = before and vim.lsp.get_client_by_id(before.client_id)
+  if before and holder then
+    client.send(holder, 'close', { packId = before.answer.packId }, function() end)
+  end
+  ---@type contextpack.Pack
+  local pack = {
+    root = root,
+    client_id = at.id,
+    fields = fields,
+    answer = answer,
+    is_live = false,
+    n_asked = 0,
+  }
+  accept(pack, answer)
+  return pack
 end
 
 ---@param pack contextpack.Pack
@@ -196,13 +206,37 @@ function M.again(changes, done)
     anew(pack, took)
     return
   end
-  -- `ledger` goes along each time: :ContextPackWhy asks for all of it, once.
-  local kept = { packId = pack.answer.packId, ledger = pack.fields.ledger or vim.NIL }
-  ask(at, vim.tbl_extend('force', kept, changes), function(problem, answer)
+  local argument = vim.tbl_extend('force', changes, { packId = pack.answer.packId })
+  ask(at, argument, function(problem, answer)
     if problem and problem.data and problem.data.field == 'packId' then
       anew(pack, took)
     else
       took(problem, answer)
+    end
+  end)
+end
+
+--- Ask something about the pack. A server that has gone is started and gets the pack again.
+---@param name string The command's name after `contextpack.`
+---@param argument table Its fields besides `packId`.
+---@param done fun(result: any, pack: contextpack.Pack, at: vim.lsp.Client)
+function M.about(name, argument, done)
+  local pack = M.needed()
+  local at = pack and vim.lsp.get_client_by_id(pack.client_id)
+  if not pack then
+    return
+  elseif not at or at:is_stopped() then
+    M.again({}, function()
+      M.about(name, argument, done)
+    end)
+    return
+  end
+  local fields = vim.tbl_extend('force', argument, { packId = pack.answer.packId })
+  client.send(at, name, fields, function(problem, result)
+    if problem then
+      tell(problem)
+    else
+      done(result, pack, at)
     end
   end)
 end
@@ -233,29 +267,6 @@ function M.changed(changed, client_id)
   if pack and pack.client_id == client_id and pack.answer.packId == changed.packId then
     M.again({})
   end
-end
-
---- The ledger of the pack with every candidate.
----@param done fun(pack: contextpack.Pack, ledger: contextpack.Entry[])
-function M.whole_ledger(done)
-  local pack = M.needed()
-  local at = pack and vim.lsp.get_client_by_id(pack.client_id)
-  if not pack then
-    return
-  elseif not at then
-    M.again({}, function()
-      M.whole_ledger(done)
-    end)
-    return
-  end
-  local argument = { packId = pack.answer.packId, ledger = 'all' }
-  client.send(at, 'pack', argument, function(problem, answer)
-    if problem then
-      tell(problem)
-    else
-      done(pack, answer.ledger)
-    end
-  end)
 end
 
 return M

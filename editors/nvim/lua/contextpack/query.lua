@@ -38,19 +38,44 @@ function M.fields(text)
   return fields
 end
 
---- A task about lines of a buffer: the words, where the lines stand, and the lines.
+--- What is asked about lines of a buffer. The server knows the files of the root; of other
+--- buffers, such as one with a stack trace, the lines are words of the task.
 ---@param words string
 ---@param root string
 ---@param buf integer
 ---@param first integer From 1.
 ---@param last integer The last line, too.
----@return string
+---@return table<string, any> fields
 function M.about_lines(words, root, buf, first, last)
-  local name = vim.api.nvim_buf_get_name(buf)
-  local path = vim.fs.relpath(root, name) or vim.fs.basename(name)
+  if M.is_below(buf, root) then
+    local range = {
+      start = { line = first - 1, character = 0 },
+      ['end'] = { line = last, character = 0 },
+    }
+    return { query = words, focus = { { uri = vim.uri_from_bufnr(buf), range = range } } }
+  end
   local lines = vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
-  local place = ('%s:%d-%d'):format(path, first, last)
-  return vim.trim(table.concat({ words, place, table.concat(lines, '\n') }, '\n'))
+  return { query = vim.trim(words .. '\n' .. table.concat(lines, '\n')), focus = {} }
+end
+
+---@param buf integer
+---@param root string
+---@return boolean Whether the buffer is of a file below the root.
+function M.is_below(buf, root)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return vim.bo[buf].buftype == '' and name ~= '' and vim.fs.relpath(root, name) ~= nil
+end
+
+-- Fields that say besides words what a pack is about.
+local ENTRIES = { 'focus', 'origins', 'from', 'diff', 'staged', 'only' }
+
+--- Whether the fields say what is asked without words.
+---@param fields table<string, any>
+---@return boolean
+function M.has_entry(fields)
+  return vim.iter(ENTRIES):any(function(name)
+    return fields[name] ~= nil
+  end)
 end
 
 return M

@@ -14,4 +14,14 @@ function M.copy(text)
   return 'in register " only: there is no clipboard, see :help clipboard'
 end
 
+--- What somebody copied.
+---@param register string Empty: `+` where there is a clipboard, else `"`.
+---@return string
+function M.pasted(register)
+  if register == '' then
+    register = vim.fn.has('clipboard') == 1 and '+' or '"'
+  end
+  return vim.fn.getreg(register)
+end
+
 return M

@@ -67,3 +67,38 @@
 ---@field code integer
 ---@field message string
 ---@field data? { field?: string }
+
+---@class contextpack.Reply What a chat's reply about a pack names.
+---@field wanted string[]
+---@field shown string[]
+---@field leftOut { name: string, path: string, reason: string, rule: string|vim.NIL }[]
+---@field vague string[]
+---@field unknown string[]
+---@field pack contextpack.Answer|vim.NIL What is wanted.
+
+---@class contextpack.Why Why a file, or the part of it at a line, is in the pack or out.
+---@field query string
+---@field root string
+---@field budgetTokens integer
+---@field freshness 'scanned'|'watched'
+---@field path string
+---@field line integer|vim.NIL
+---@field lines integer[]|vim.NIL Of the part at `line`.
+---@field state 'in'|'part'|'out'
+---@field detail string|vim.NIL
+---@field ranges integer[][]
+---@field reason string
+---@field because string In a sentence.
+---@field rule string|vim.NIL
+---@field duplicateOf string|vim.NIL
+---@field similarity number|vim.NIL
+---@field tokens integer|vim.NIL
+---@field overBy integer|vim.NIL
+---@field rank integer|vim.NIL
+---@field nRanked integer
+---@field score number|vim.NIL
+---@field cutScore number
+---@field parts table<string, number>
+---@field scoreRule string
+---@field admission table|vim.NIL The smallest budget that lets it in.
+---@field displaces table|vim.NIL What leaves the bundle when this is put into it.

@@ -1,72 +1,71 @@
---- Why a file is in the pack, or is not: its entry in the ledger, in words.
+--- Why a file is in the pack, or is not, and what would change that.
 
 local message = require('contextpack.message')
 local pack_of = require('contextpack.pack')
 
 local M = {}
 
----@param entry contextpack.Entry
+local STANDS = { ['in'] = 'in', part = 'partly in', out = 'out' }
+
+---@param found contextpack.Why
+---@return string?
+local function admission(found)
+  local of = found.admission
+  if type(of) ~= 'table' then
+    return nil
+  elseif type(of.budgetTokens) ~= 'number' then
+    return ('no budget up to %d tokens lets it in'):format(of.mostTokens)
+  end
+  local rest = of.nUntried > 0 and '; not all smaller budgets were tried' or ''
+  return ('in from %d tokens on%s'):format(of.budgetTokens, rest)
+end
+
+---@param found contextpack.Why
+---@return string?
+local function displaced(found)
+  local of = found.displaces
+  if type(of) ~= 'table' then
+    return nil
+  end
+  local way = of.by == 'pin' and 'pinned' or 'put first'
+  if not of.fits then
+    return way .. ', it does not fit either'
+  end
+  local left = vim.iter(of.files):map(function(file)
+    return file.gone and file.path or 'parts of ' .. file.path
+  end):totable()
+  if not left[1] then
+    return way .. ', nothing has to leave'
+  end
+  return ('%s, it takes the place of %s'):format(way, table.concat(left, ', '))
+end
+
+---@param found contextpack.Why
 ---@return string[]
-local function left_out(entry)
-  local lines = { ('%s: left out, %s'):format(entry.path, entry.reason) }
-  if entry.rule then
-    lines[#lines + 1] = '- by ' .. entry.rule
+function M.lines(found)
+  local place = found.path
+  if type(found.lines) == 'table' then
+    place = ('%s:%d-%d'):format(place, found.lines[1], found.lines[2])
   end
-  if entry.duplicateOf then
-    local alike = entry.similarity or 0
-    lines[#lines + 1] = ('- repeats %s (%.2f alike)'):format(entry.duplicateOf, alike)
+  local lines = { ('%s: %s: %s'):format(place, STANDS[found.state], found.because) }
+  local function add(text)
+    lines[#lines + 1] = text and '- ' .. text
   end
-  if type(entry.tokens) == 'number' then
-    lines[#lines + 1] = ('- %d tokens'):format(entry.tokens)
+  if type(found.rank) == 'number' then
+    local scores = ('score %.3f; the last one in has %.3f'):format(found.score, found.cutScore)
+    add(('rank %d of %d, %s'):format(found.rank, found.nRanked, scores))
   end
-  if type(entry.score) == 'number' then
-    lines[#lines + 1] = ('- score %.3f'):format(entry.score)
+  add(admission(found))
+  add(displaced(found))
+  for name, score in vim.spairs(found.parts) do
+    add(('%s: %.3f'):format(name, score))
   end
   return lines
 end
 
----@param item contextpack.Item
----@param entry contextpack.Entry
----@return string[]
-local function included(item, entry)
-  local lines = {
-    ('%s: in, %s, %s, %d tokens'):format(item.path, item.detail, entry.reason, item.tokens),
-  }
-  for _, reason in ipairs(item.reasons) do
-    lines[#lines + 1] = '- ' .. reason
-  end
-  for name, score in vim.spairs(item.parts) do
-    lines[#lines + 1] = ('- %s: %.3f'):format(name, score)
-  end
-  return lines
-end
-
---- What the ledger says of a path. What is in a directory that is left out has its entry.
----@param path string
----@param items contextpack.Item[]
----@param ledger contextpack.Entry[]
----@return string[]
-function M.lines(path, items, ledger)
-  ---@type contextpack.Entry?
-  local found
-  for _, entry in ipairs(ledger) do
-    if entry.path == path then
-      found = entry
-      break
-    elseif vim.startswith(path, (entry.path:gsub('/$', '')) .. '/') then
-      found = entry
-    end
-  end
-  local item = vim.iter(items):find(function(one)
-    return one.path == path
-  end)
-  if not found then
-    return { path .. ': not in the workspace' }
-  end
-  return item and included(item, found) or left_out(found)
-end
-
----@param path? string
+--- Say it in a small window.
+---@param path? string Relative to the root, perhaps with `:line` behind it. Default: the current
+--- buffer's file.
 ---@param done? fun(lines: string[])
 function M.show(path, done)
   local pack = pack_of.needed()
@@ -79,8 +78,8 @@ function M.show(path, done)
     message.warn('no file below ' .. pack.root .. ': ' .. name)
     return
   end
-  pack_of.whole_ledger(function(of, ledger)
-    local lines = M.lines(path, of.answer.items, ledger)
+  pack_of.about('why', { path = path }, function(found)
+    local lines = M.lines(found)
     vim.lsp.util.open_floating_preview(lines, 'markdown', {
       border = 'rounded',
       focus_id = 'contextpack-why',
