@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import pytest
 
+from harness.edits import written
 from harness.hanging import HANGING
 from harness.trees import write
 
@@ -154,7 +155,7 @@ def test_watching_says_each_batch_and_keeps_all_when_it_is_interrupted(
 ) -> None:
     with watching(root, environment, "--format", "json") as (process, lines):
         assert 4 == json.loads(lines.next())["nFiles"]
-        write(root, {"app/cart.py": "def total(items): return 0\n"})
+        written(root / "app/cart.py", "def total(items): return 0\n")
         batch = json.loads(lines.next())
         assert (["app/cart.py"], 4, 1) == (
             batch["changed"],

@@ -14,6 +14,7 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 import contextpackd
 from contextpackd.lsp.params import NOTIFICATION
+from harness.edits import written
 from harness.lsp_client import LIMIT_SECONDS, House, house
 from harness.paths import FIXTURES
 
@@ -70,7 +71,7 @@ async def session(home: House, shop: Path, profile: str, *flags: str) -> None:
         assert await run(client, name, argument)
     await run(client, "live", {"packId": field(pack, "packId"), "on": True, "text": True})
     policy = shop / "src/lending/policy.py"
-    policy.write_text(policy.read_text().replace("the copy is withdrawn", "gone"))
+    written(policy, policy.read_text().replace("the copy is withdrawn", "gone"))
     saved = types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(policy.as_uri()))
     client.text_document_did_save(saved)
     params = await asyncio.wait_for(changed, LIMIT_SECONDS)

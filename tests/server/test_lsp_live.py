@@ -1,7 +1,6 @@
 """Live packs: made again after a change, told when their text is another one, else silent."""
 
 import shutil
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 import contextpackd
 from contextpackd.lsp.live import MAX_CAUSE_URIS
 from contextpackd.workspace import Workspace
+from harness.edits import written
 from harness.lsp_client import Client
 from harness.lsp_inside import Inside, inside
 from harness.paths import FIXTURES
@@ -40,13 +40,6 @@ def save(client: Client, *files: Path) -> None:
 def settled(servers: Inside, root: Path) -> None:
     """Wait until everything that was asked of a root's thread is done."""
     servers.on_loop(servers.roots.ask(root, lambda _w, _p: None, lambda _d, _t: None))
-
-
-def written(file: Path, text: str) -> None:
-    """Replace a file at once: a pack under way must not see it empty, and tell of that too."""
-    with tempfile.NamedTemporaryFile("w", delete=False) as outside:
-        outside.write(text)
-    Path(outside.name).replace(file)
 
 
 def edit(file: Path, line: str = "# objections to a checkout are rules\n") -> None:
