@@ -6,7 +6,7 @@ makes scores of two roots comparable; those of two rankings, each scaled to its 
 What it costs grows with the number of files, not with their texts.
 
 Imports from one root into another are not resolved: a joined snapshot has the edges inside of each
-root, and no graph.
+root.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from contextpack.graph import Graph
 from contextpack.history import History
 from contextpack.model import Path, Skip
 from contextpack.postings import Bools, postings
@@ -38,8 +39,12 @@ class Member:
         return not path.startswith(self.without)
 
 
-def joined(members: Sequence[Member]) -> Snapshot:
-    """The snapshot of all members together, in their order."""
+def joined(members: Sequence[Member], *, with_graph: bool = False) -> Snapshot:
+    """The snapshot of all members together, in their order.
+
+    Without `with_graph` it has no graph, of which ranking needs nothing; with it, the edges of
+    each member's, and nothing of how they came about.
+    """
     alive = [_alive(member) for member in members]
     index = postings(
         [segment for member in members for segment in member.snapshot.postings.segments],
@@ -57,7 +62,7 @@ def joined(members: Sequence[Member]) -> Snapshot:
     return Snapshot(
         sources=_Sources(tuple(members), index.n_files),
         skipped=tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason))),
-        graph=nothing.graph,
+        graph=_graph(members) if with_graph else nothing.graph,
         postings=index,
         paths=np.concatenate([nothing.paths, *map(_paths, members)]),
         kinds=np.concatenate([nothing.kinds, *(m.snapshot.kinds for m in members)]),
@@ -152,6 +157,21 @@ def _skipped(member: Member) -> list[Skip]:
         for skip in member.snapshot.skipped
         if member.has(skip.path)
     ]
+
+
+def _graph(members: Sequence[Member]) -> Graph:
+    ways: list[dict[Path, tuple[Path, ...]]] = []
+    for way in ("imports", "importers"):
+        found: dict[Path, tuple[Path, ...]] = {}
+        for member in members:
+            name, edges = member.name, getattr(member.snapshot.graph, way)
+            for path, others in edges.items():
+                own = tuple(f"{name}/{other}" for other in others if member.has(other))
+                if own and member.has(path):
+                    found[f"{name}/{path}"] = own
+        ways.append(found)
+    imports, importers = map(MappingProxyType, ways)
+    return replace(empty(frozenset()).graph, imports=imports, importers=importers)
 
 
 def _chained(columns: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:

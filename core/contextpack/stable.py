@@ -50,8 +50,9 @@ MARGIN = 0.1
 # function leaves most of it, and another function shares little more than its `return`.
 SAME_SHARE = 0.5
 
-# What of a request says nothing about the bundle.
-_NO_DEMANDS = frozenset({"ledger"})
+# What of a request is no demand: where somebody looks changes with every move, as the workspace
+# does, and a bundle that was made anew each time would follow nothing.
+_NO_DEMANDS = frozenset({"ledger", "focus"})
 
 
 class ChangeKind(StrEnum):

@@ -158,7 +158,7 @@ def _explain(asked: Asked, workspace: Workspace, progress: Progress, asker: Aske
 def _files(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
     scan = queries.checked_scan(workspace, asked.request, progress)
     if asked.parsed.format == ENVELOPE:
-        shown = _safe(_document(wire.files_json(str(workspace.root), scan)), asker)
+        shown = _safe(_document(wire.files_json(workspace.roots, scan)), asker)
     else:
         shown = report.files_table(asker.out, scan)
     return scan, Outcome(OK, shown=shown, after=_unsaved(scan))

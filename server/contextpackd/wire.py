@@ -1,18 +1,22 @@
 """Answers as JSON: the one schema of the command line, batch, and Python's `as_json`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from contextpack.bundle import Pack
 from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
-from contextpack.model import LedgerEntry, Skip
+from contextpack.model import LedgerEntry, Outcome, Skip
 from contextpack.ranking import RankedFile
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
 from contextpack.stable import Change
 from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
+from contextpackd.joint import name_of
 from contextpackd.queries import Answer, Explanation
-from contextpackd.workspace import Scan
+from contextpackd.workspace import Part, Scan
 
 Json = dict[str, object]
 
@@ -25,7 +29,7 @@ def answer_json(answer: Answer) -> Json:
     pack = answer.pack
     return {
         "query": writable(answer.request.query),
-        "root": display_path(answer.root),
+        **where_json(answer.roots, answer.scan, answer.pack),
         "budgetTokens": answer.request.budget_tokens,
         "freshness": answer.scan.freshness,
         "tokens": pack.tokens,
@@ -46,7 +50,7 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
     ranking = explanation.ranking
     return {
         "query": writable(explanation.request.query),
-        "root": display_path(explanation.root),
+        **where_json(explanation.roots, explanation.scan),
         "scorer": explanation.request.scorer.value,
         "fallback": ranking.is_fallback,
         "unknownWords": [writable(word) for word in ranking.unknown_words],
@@ -56,16 +60,51 @@ def explanation_json(explanation: Explanation, top: int) -> Json:
     }
 
 
-def files_json(root: str, scan: Scan) -> Json:
+def files_json(roots: Mapping[str, Path], scan: Scan) -> Json:
     """What discovery sees, as JSON."""
     sources = scan.snapshot.in_path_order()
     return {
-        "root": display_path(root),
+        **where_json(roots, scan),
         "nFiles": len(sources),
         "tokens": sum(source.tokens for source in sources),
         "files": [_source_json(source) for source in sources],
         "skipped": [_skip_json(skip) for skip in scan.snapshot.skipped],
         "warnings": [{"kind": n.kind.value, "message": n.message} for n in scan.notices],
+    }
+
+
+def where_json(roots: Mapping[str, Path], scan: Scan, pack: Pack | None = None) -> Json:
+    """The `root` that was asked; of several, `roots` with what was seen in each.
+
+    With a pack, what became of the candidates of each, too.
+    """
+    if not scan.parts:
+        (root,) = roots.values()
+        return {"root": display_path(str(root))}
+    told: dict[str, Counter[str]] = {part.name: Counter() for part in scan.parts}
+    for entry in pack.ledger if pack else ():
+        is_in = entry.outcome is not Outcome.EXCLUDED
+        told[name_of(entry.path, roots)][entry.outcome if is_in else entry.reason] += 1
+    documents = [_part_json(part) for part in scan.parts]
+    if pack is None:
+        return {"roots": documents}
+    counts = [dict(sorted(told[part.name].items())) for part in scan.parts]
+    return {
+        "roots": [
+            {**document, "ledgerCounts": count}
+            for document, count in zip(documents, counts, strict=True)
+        ]
+    }
+
+
+def _part_json(part: Part) -> Json:
+    snapshot = part.scan.snapshot
+    return {
+        "name": display_path(part.name),
+        "root": display_path(str(part.root)),
+        "freshness": part.scan.freshness,
+        "nFiles": len(snapshot.sources),
+        "nSkipped": len(snapshot.skipped),
     }
 
 
@@ -85,7 +124,7 @@ def renewal_json(renewal: Renewal) -> Json:
     """A question asked again, as JSON."""
     pack = renewal.answer.pack
     return {
-        "root": display_path(renewal.answer.root),
+        **where_json(renewal.answer.roots, renewal.answer.scan),
         "changed": bool(renewal.difference),
         "changes": [_change_json(change) for change in pack.changes],
         "difference": renewal.difference,

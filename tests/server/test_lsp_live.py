@@ -11,7 +11,7 @@ import contextpackd
 from contextpackd.lsp.live import MAX_CAUSE_URIS
 from contextpackd.workspace import Workspace
 from harness.edits import written
-from harness.lsp_client import Client
+from harness.lsp_client import Client, Refused
 from harness.lsp_inside import Inside, inside
 from harness.paths import FIXTURES
 
@@ -151,6 +151,41 @@ def test_a_pack_that_cannot_follow_says_so_and_waits_for_the_next_change(
     written(pinned, text + "# back\n")
     save(client, pinned)
     assert ["src/lending/fees.py"] == client.notification(CHANGED)["changed"]
+
+
+def test_a_pack_follows_when_what_its_globs_named_is_gone(client: Client, shop: Path) -> None:
+    client.initialize(shop)
+    fees, policy = shop / "src/lending/fees.py", shop / "src/lending/policy.py"
+    globs = {"exclude": ["src/lending/fees.py"], "include": ["src/", "README.md"]}
+    pack = live_pack(client, text=True, **globs)
+    assert "README.md" in pack["text"]
+    fees.unlink()
+    (shop / "README.md").unlink()
+    save(client, fees)
+    assert ["README.md"] == client.notification(CHANGED)["removed"]
+    edit(policy)
+    save(client, policy)
+    assert ["src/lending/policy.py"] == client.notification(CHANGED)["changed"]
+    assert (
+        3
+        == client.command("pack", {"packId": pack["packId"], "budgetTokens": 7000})["revision"]
+    )
+    with pytest.raises(Refused, match="'nobody' matches no file"):
+        client.command("pack", {"packId": pack["packId"], "exclude": ["nobody"]})
+
+
+def test_a_change_before_following_began_is_told_when_it_begins(
+    client: Client, shop: Path
+) -> None:
+    client.initialize(shop)
+    pack = client.command("pack", {"query": QUERY})
+    edit(shop / "src/lending/policy.py")
+    done = client.command("live", {"packId": pack["packId"], "on": True})
+    assert [CHANGED] == [message.get("method") for message in client.untaken]
+    told = client.notification(CHANGED)
+    assert (2, "files") == (told["revision"], told["cause"]["kind"])
+    assert "src/lending/policy.py" in told["changed"]
+    assert {"packId": pack["packId"], "live": True, "revision": 2} == done
 
 
 def test_a_setting_of_the_client_makes_live_packs_again(client: Client, shop: Path) -> None:

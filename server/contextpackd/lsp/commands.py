@@ -11,12 +11,14 @@ from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
 from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem
+from contextpackd.joint import Site, file_below, named
 from contextpackd.lsp import params
-from contextpackd.lsp.asking import answered, shown
+from contextpackd.lsp.asking import Where, answered, asked, saw, shown
 from contextpackd.lsp.packs import Held
 from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
+from contextpackd.roots import Cause, Kind
 from contextpackd.view import Progress
 from contextpackd.wire import Json
 from contextpackd.workspace import Scan, Workspace
@@ -28,7 +30,7 @@ Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 async def _pack(session: Session, fields: Fields, progress: Progress) -> Json:
     if not isinstance(pack_id := fields.get("packId"), str):
         return await _packed(session, fields, None, progress)
-    for name in ("root", "uri"):
+    for name in ("root", "uri", "roots"):
         if name in fields:
             raise FieldProblem(name, "cannot be changed; make a new pack")
     async with session.packs.named(pack_id).turn:
@@ -40,21 +42,22 @@ async def _packed(
     session: Session, fields: Fields, before: Held | None, progress: Progress
 ) -> Json:
     roots = session.shared.roots
-    root = before.root if before is not None else session.root_of(fields)
-    request = session.request(root, fields)
-    if fields.get("wait") is False and not roots.is_indexed(root):
-        session.live.spawn(_indexed(session, root))
-        done, total = roots.progress_of(root)
+    where = before.roots if before is not None else session.roots_of(fields)
+    request = session.request(where, fields)
+    if fields.get("wait") is False and (new := [r for r in where if not roots.is_indexed(r)]):
+        for root in new:
+            session.live.spawn(_indexed(session, root))
+        done, total = (sum(n) for n in zip(*map(roots.progress_of, where), strict=True))
         return {
-            "query": request.query, "root": display_path(str(root)), "complete": False,
+            "query": request.query, **_where_json(where), "complete": False,
             "indexed": done, "total": total, "text": "", "tokens": 0, "items": [],
         }  # fmt: skip
     previous = before.answer if before is not None else None
-    answer = await answered(roots, root, request, previous, progress)
-    document = await shown(roots, root, answer)
+    answer = await answered(session, where, request, previous, progress)
+    document = await shown(roots, where, answer)
     kept = {n: v for n, v in fields.items() if n not in ("packId", "wait") and v is not None}
     if before is None:
-        held = session.packs.add(root, kept, answer)
+        held = session.packs.add(where, kept, answer)
     else:
         held = session.packs.repacked(before, kept, answer)
     return {
@@ -62,9 +65,16 @@ async def _packed(
     }  # fmt: skip
 
 
+def _where_json(where: Where) -> Json:
+    shown = {name: display_path(str(root)) for name, root in named(where).items()}
+    if len(shown) == 1:
+        return {"root": next(iter(shown.values()))}
+    return {"roots": [{"name": name, "root": root} for name, root in shown.items()]}
+
+
 async def _indexed(session: Session, root: Path) -> None:
     """Bring a root up to date for the questions to come."""
-    request = session.request(root, {})
+    request = session.request([root], {})
 
     def job(workspace: Workspace, report: Progress) -> Scan:
         return workspace.scan(queries.discovery_of(request), report)
@@ -78,7 +88,11 @@ async def _live(session: Session, fields: Fields, _progress: Progress) -> Json:
     held = session.packs.named(str(fields["packId"]))
     is_live = fields["on"] is True
     session.packs.live(held, is_live=is_live, sends_text=fields.get("text") is True)
-    return {"packId": held.pack_id, "live": is_live, "revision": held.revision}
+    if is_live:
+        # What changed since the pack was made, nobody has told.
+        await session.live.follow(held.pack_id, [Cause(Kind.FILES)])
+    revision = session.packs.named(held.pack_id).revision
+    return {"packId": held.pack_id, "live": is_live, "revision": revision}
 
 
 async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
@@ -86,54 +100,55 @@ async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
 
 
 async def _explain(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
     top = _top(fields)
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        found = queries.explanation(site, request, report, rules)
         return found.scan, wire.explanation_json(found, top)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
     top = _top(fields)
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(workspace, request, report)
-        chunks = [_chunk_json(root, chunk) for chunk in islice(found.ranking.chunks(), top)]
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        found = queries.explanation(site, request, report, rules)
+        best = islice(found.ranking.chunks(), top)
         return found.scan, {
-            "query": found.request.query, "root": display_path(str(root)),
-            "nRanked": found.ranking.n_relevant, "chunks": chunks,
+            "query": found.request.query, **wire.where_json(found.roots, found.scan),
+            "nRanked": found.ranking.n_relevant,
+            "chunks": [_chunk_json(found.roots, chunk) for chunk in best],
         }  # fmt: skip
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _files(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        scan = queries.checked_scan(workspace, request, report)
-        return scan, wire.files_json(str(workspace.root), scan)
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(site, request, report, rules)
+        return scan, wire.files_json(site.roots, scan)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
     root = session.root_of(fields)
-    request = session.request(root, fields)
+    request, rules = session.request([root], fields), session.rules
     uri, depth = fields.get("uri"), fields.get("depth")
     document = session.located(uri) if isinstance(uri, str) else None
     if isinstance(uri, str) and document is None:
         raise FieldProblem("uri", f"names no local file: {uri}")
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        scan = queries.checked_scan(workspace, request, report, with_graph=True)
+    def job(workspace: Site, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(workspace, request, report, rules, with_graph=True)
         paths: list[model.Path] = []
         if document is not None:
             paths.append(queries.known_path(str(document), "uri", workspace, scan))
@@ -145,7 +160,7 @@ async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
         )
         return scan, graphs.graph_json(found)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, [root], job, progress)
 
 
 async def _export(session: Session, fields: Fields, _progress: Progress) -> Json:
@@ -170,19 +185,19 @@ async def _status(session: Session, _fields: Fields, _progress: Progress) -> Jso
 
 async def _asked(
     session: Session,
-    root: Path,
-    job: Callable[[Workspace, Progress], tuple[Scan, Json]],
+    where: Where,
+    job: Callable[[Site, Progress], tuple[Scan, Json]],
     progress: Progress,
 ) -> Json:
-    scan, document = await session.shared.roots.ask(root, job, progress)
-    session.shared.roots.saw(root, scan)
+    scan, document = await asked(session.shared.roots, where, job, progress)
+    saw(session.shared.roots, where, scan)
     return document
 
 
-def _chunk_json(root: Path, found: RankedChunk) -> Json:
+def _chunk_json(roots: Mapping[str, Path], found: RankedChunk) -> Json:
     return {
         "path": display_path(found.path),
-        "uri": uri_of(str(root / found.path)),
+        "uri": uri_of(str(file_below(roots, found.path))),
         "lines": [found.lines.start, found.lines.end],
         "tokens": found.tokens,
         "score": found.score,
