@@ -19,7 +19,7 @@ from contextpackd import bundles, daemon_cli, envoy, outcomes, output, report, s
 from contextpackd.arguments import ENVELOPE, Handler, parser
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
-from contextpackd.disk import check_root
+from contextpackd.disk import Discovery, check_root
 from contextpackd.envoy import Alone
 from contextpackd.errors import BundleProblem, DaemonError, InputProblem
 from contextpackd.indexing import index
@@ -71,10 +71,16 @@ def _asked(parsed: argparse.Namespace) -> int:
 
 def _index(parsed: argparse.Namespace) -> int:
     root = check_root(parsed.root, force=parsed.force)
-    found = settings.repository(root)
-    for problem in found.problems:
-        output.say(str(problem))
-    discovery = discovery_of(outcomes.request(parsed, found.values, ""))
+    said: set[str] = set()
+
+    def discovery() -> Discovery:
+        found = settings.repository(root)
+        for problem in map(str, found.problems):
+            if problem not in said:
+                output.say(problem)
+                said.add(problem)
+        return discovery_of(outcomes.request(parsed, found.values, ""))
+
     shared = engine()
     try:
         workspace = Workspace(root, shared, watches=parsed.watch)

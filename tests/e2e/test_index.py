@@ -174,6 +174,22 @@ def test_watching_says_each_batch_and_keeps_all_when_it_is_interrupted(
 
 
 @needs_events
+def test_watching_goes_by_the_settings_as_they_are(
+    root: Path, environment: dict[str, str]
+) -> None:
+    with watching(root, environment, "--format", "json") as (process, lines):
+        assert 4 == json.loads(lines.next())["nFiles"]
+        written(root / ".contextpack.toml", 'exclude = ["web/"]\nbudget = 5\n')
+        batch = json.loads(lines.next())
+        assert (4, [".contextpack.toml", "web/shop.ts"]) == (batch["nFiles"], batch["changed"])
+        (root / ".contextpack.toml").unlink()
+        batch = json.loads(lines.next())
+        assert (4, [".contextpack.toml", "web/shop.ts"]) == (batch["nFiles"], batch["changed"])
+        said = interrupted(process)
+    assert 1 == said.count(".contextpack.toml")
+
+
+@needs_events
 def test_watching_names_some_files_of_a_batch_for_people(
     root: Path, environment: dict[str, str]
 ) -> None:
