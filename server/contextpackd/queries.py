@@ -89,10 +89,12 @@ def answer(
 ) -> Answer:
     """The pack for a request, from what is on disk now; it follows `previous`.
 
-    Raises `OptionProblem` for pins and globs that name nothing, but for `rules` and the globs that
+    Raises `OptionProblem` for a stamp with several roots, and for pins and globs that name nothing, but for `rules` and the globs that
     `previous` was asked with, which named something then; and `Superseded` when files keep
     changing while they are read.
     """
+    if request.stamp and len(workspace.roots) > 1:
+        raise OptionProblem("stamp", "can name one root only; leave it out with several")
     before = previous.request if previous else None
     known = (*rules, *before.include, *before.exclude) if before else rules
     profile = profile_of(request.model)

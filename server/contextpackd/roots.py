@@ -10,7 +10,7 @@ Everything but the jobs runs on the event loop's thread.
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +22,7 @@ from contextpack.snapshot import Snapshot
 from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
-from contextpackd.joint import Joint, shown_roots
+from contextpackd.joint import Joint, Site, named, shown_roots
 from contextpackd.store import Info
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan, Workspace, never
@@ -229,6 +229,14 @@ class Roots:
             stop.set()
             self._stops.discard(stop)
 
+    async def ask_of(
+        self, where: Sequence[Path], job: Callable[[Site, Progress], T], progress: Progress
+    ) -> T:
+        """The job's result, of one root or of several as one."""
+        if len(where) == 1:
+            return await self.ask(where[0], job, progress)
+        return await self.ask_joint(named(where), job, progress)
+
     async def ask_joint(
         self, roots: Mapping[str, Path], job: Callable[[Joint, Progress], T], progress: Progress
     ) -> T:
@@ -267,6 +275,11 @@ class Roots:
         if held.follower is None:
             held.follower = Follower(held.workspace, self._teller(root))
         held.follower.again()
+
+    def saw_of(self, where: Sequence[Path], scan: Scan) -> None:
+        """The same for an answer about one root or several."""
+        for root, seen in [(p.root, p.scan) for p in scan.parts] or [(where[0], scan)]:
+            self.saw(root, seen)
 
     def is_indexed(self, root: Path) -> bool:
         """Whether some answer about a root has been through."""

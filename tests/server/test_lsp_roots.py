@@ -82,6 +82,17 @@ def test_the_bundle_is_that_of_a_folder_around_them(
     assert around.text == pack["text"]
 
 
+def test_the_python_door_gives_the_same(client: Client, shop: Path, desk: Path) -> None:
+    client.initialize()
+    with contextpackd.open(shop, desk) as both:
+        assert {"desk": desk, "shop": shop} == both.paths
+        door = both.pack_json(QUERY, 1500)
+        more = both.pack(QUERY, 1500, previous=both.pack(QUERY, 1500))
+    pack = pack_of(client, shop, desk, budgetTokens=1500)
+    assert door == {name: pack[name] for name in door}
+    assert (1, ()) == (more.revision, more.changes)
+
+
 def test_the_order_of_the_roots_does_not_matter(client: Client, shop: Path, desk: Path) -> None:
     client.initialize()
     pack_of(client, shop, desk)  # Later ones are watched.

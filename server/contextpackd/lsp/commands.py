@@ -13,7 +13,7 @@ from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem
 from contextpackd.joint import Site, file_below, named
 from contextpackd.lsp import params
-from contextpackd.lsp.asking import Where, answered, asked, saw, shown
+from contextpackd.lsp.asking import Where, answered, shown
 from contextpackd.lsp.packs import Held
 from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
@@ -189,8 +189,8 @@ async def _asked(
     job: Callable[[Site, Progress], tuple[Scan, Json]],
     progress: Progress,
 ) -> Json:
-    scan, document = await asked(session.shared.roots, where, job, progress)
-    saw(session.shared.roots, where, scan)
+    scan, document = await session.shared.roots.ask_of(where, job, progress)
+    session.shared.roots.saw_of(where, scan)
     return document
 
 

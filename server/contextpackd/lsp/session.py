@@ -276,8 +276,6 @@ class Session:
             self._say_problems(of_root)
         below = found[0].values if len(found) == 1 else {}
         values = settings.rising(below, self._settings.values, given)
-        if len(roots) > 1 and values.get("stamp") is True:
-            raise FieldProblem("stamp", "can name one root only: leave it out with roots")
         return request_of(fields.get("query", ""), values, lambda option: option.json_name)
 
     # What the user must know.
