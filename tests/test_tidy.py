@@ -31,6 +31,7 @@ LAYERS = [
     {"shelf", "choice", "excerpts"},
     {"ledger", "stable"},
     {"bundle"},
+    {"admission"},
 ]
 PURE_STDLIB = {
     "__future__", "array", "bisect", "collections", "dataclasses", "enum", "fractions", "functools",

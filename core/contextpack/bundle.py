@@ -10,7 +10,7 @@ With a predecessor this is the fresh choice, towards which `stable` moves what s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
@@ -130,7 +130,7 @@ def finish(
     were counted with, so that their counts are the request's too. With `previous`, the standing
     of an earlier pack, this one follows it as `stable` says.
     """
-    desk = _desk(plan.request, snapshot, texts, count, limit)
+    desk = desk_of(plan.request, snapshot, texts, count, limit)
     shelf = empty_shelf(desk)
     fits_frame = shelf.tokens <= limit
     counts = counted_already if is_index_counter else counted_with(count)
@@ -155,6 +155,7 @@ def finish(
         forced=choices.forced,
         considered=frozenset(candidate.path for candidate in plan.candidates),
         duplicates=repeated,
+        repeats=chosen.duplicates,
         is_capped=plan.is_capped,
     )
     score = total_score(shelf, choices)
@@ -172,7 +173,8 @@ def finish(
         changes=changes(shelf, order, standing, choices, desk.style) if previous else (),
         score=score,
         given_up=max(0.0, round(fresh_score - score, SCORE_DIGITS)),
-        account=account,
+        # Nobody asks for the parts of what was answered before.
+        account=replace(account, ranking=plan.ranking.without_parts()),
         standing=Standing(
             text=text,
             revision=standing.revision + is_new,
@@ -183,13 +185,14 @@ def finish(
     )
 
 
-def _desk(
+def desk_of(
     request: Request,
     snapshot: Snapshot,
     texts: Mapping[Path, str],
     count: BatchCounter,
     limit: int,
 ) -> Desk:
+    """What filling a shelf for a request needs; `texts` are those of the files to show."""
     return Desk(
         texts={path: lined(text) for path, text in texts.items()},
         languages={path: snapshot.sources[path].language for path in texts},
@@ -282,6 +285,9 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             continue
         n_single = max(0, n_single or MIN_BATCH) - 1
         candidate, at = order[at], at + 1
+        if _introduces_nothing(candidate, shelf):
+            missed.append(candidate)
+            continue
         over = candidate.tokens - (desk.limit - shelf.tokens)
         if over <= 0 or (over <= JOINED_TOKENS and n_unjoined < MAX_JOIN_TRIES):
             added = with_lines(shelf, candidate.path, candidate.lines, desk)
@@ -290,9 +296,16 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
             missed.append(candidate)
         shelf = added or shelf
     for candidate in missed[:MAX_CUT_TRIES]:
+        if _introduces_nothing(candidate, shelf):
+            continue
         cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
         shelf = cut or shelf
     return shelf
+
+
+def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:
+    """Whether it is the start of a file of which nothing stands."""
+    return candidate.is_introduction and candidate.path not in shelf.pieces
 
 
 def _batch(
@@ -303,6 +316,8 @@ def _batch(
     paths = set(shelf.pieces)
     batch: list[Candidate] = []
     for candidate in islice(order, start, None):
+        if candidate.is_introduction and candidate.path not in paths:
+            break
         room -= candidate.tokens + RANGE_TOKENS
         room -= 0 if candidate.path in paths else HEAD_TOKENS
         if room < 0:

@@ -5,7 +5,7 @@ was said of it. Messages are not kept, only their terms.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -28,6 +28,14 @@ MAX_COMMITS = 5000
 
 # A commit that touches more files than this moves or formats them: it says nothing of each.
 MAX_TOUCHED = 40
+
+# A commit of more files than this says little of which of them belong together.
+MAX_TOGETHER = 12
+
+# A file that was changed less often has no habits, and what two files share of few commits is
+# chance: so many more are thought to each, without the other.
+MIN_TOGETHER = 2
+SMOOTHING = 2
 
 # The log of a long branch in one message says everything, and so nothing.
 MAX_MESSAGE_CHARS = 4000
@@ -218,10 +226,45 @@ def credited(history: History, weights: Mapping[str, float]) -> dict[Path, float
     scores = alike(history, weights)
     best = np.zeros(len(history.paths))
     np.maximum.at(best, history.touched, scores[history.touching])
-    numbers = np.flatnonzero(best)
-    found = zip(
-        (history.paths[n] for n in numbers.tolist()), best[numbers].tolist(), strict=True
-    )
+    return _by_path(history.paths, best)
+
+
+def companions(history: History, scores: Mapping[Path, float]) -> dict[Path, float]:
+    """The files that past commits changed together with one of these.
+
+    Each has how closely it belongs to it, below 1, times that one's score; the best counts. Each
+    commit counts for each pair of its files, the less the more it touched; and then as a cosine,
+    so that files which everything touches are near to none.
+    """
+    sizes = np.bincount(history.touching, minlength=history.n_commits)
+    is_small = sizes[history.touching] <= MAX_TOGETHER
+    commits, files = history.touching[is_small], history.touched[is_small]
+    n_each = np.bincount(files, minlength=len(history.paths))
+    best = np.zeros(len(history.paths))
+    for number, score in _numbered(history.paths, scores):
+        own = commits[files == number]
+        if len(own) < MIN_TOGETHER:
+            continue
+        worth = np.zeros(history.n_commits)
+        worth[own] = 1.0 / np.maximum(sizes[own] - 1, 1)
+        shared = np.bincount(files, worth[commits], len(history.paths))
+        shared[number] = 0.0
+        near = shared / np.sqrt((len(own) + SMOOTHING) * (n_each + SMOOTHING))
+        np.maximum(best, near * score, out=best)
+    return _by_path(history.paths, best)
+
+
+def _numbered(
+    paths: tuple[Path, ...], scores: Mapping[Path, float]
+) -> Iterator[tuple[int, float]]:
+    for path, score in scores.items():
+        if path in paths:
+            yield paths.index(path), score
+
+
+def _by_path(paths: tuple[Path, ...], values: Floats) -> dict[Path, float]:
+    numbers = np.flatnonzero(values)
+    found = zip((paths[n] for n in numbers.tolist()), values[numbers].tolist(), strict=True)
     return {path: value for path, value in found if path}
 
 

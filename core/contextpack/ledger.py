@@ -44,6 +44,8 @@ class Account:
     """The files with a candidate among those that the choice was made from."""
     duplicates: Mapping[Path, tuple[Path, float]]
     """Files whose best candidate repeats a better one: that one's path, and the similarity."""
+    repeats: Mapping[tuple[Path, Lines], tuple[Path, float]]
+    """Candidates that repeat a better one: the path of that one, and the similarity."""
     is_capped: bool
     """Whether `max_candidates` cut candidates off."""
 
@@ -82,6 +84,13 @@ def brief_ledger(account: Account, n_left_out: int) -> tuple[LedgerEntry, ...]:
         if number < n_more or skip.reason is Reason.SECRET
     ]
     return (*_included(account), *left_out, *map(_entry, told))
+
+
+def entry_of(account: Account, path: Path) -> LedgerEntry:
+    """The ledger's entry of one file of the snapshot."""
+    if path in account.shelf.pieces:
+        return _in(account, path)
+    return _excluded(account, account.ranking.snapshot.sources[path], account.cut_score)
 
 
 def ledger_counts(account: Account) -> Mapping[str, int]:
@@ -127,16 +136,17 @@ def _n_from(scores: Floats, least: float) -> int:
 
 
 def _included(account: Account) -> list[LedgerEntry]:
-    return [
-        LedgerEntry(
-            path=path,
-            outcome=Outcome(account.shelf.pieces[path].detail.value),
-            reason=Reason.PINNED if path in account.forced else Reason.RANKED,
-            tokens=account.shelf.costs[path],
-            score=account.ranking.score(path),
-        )
-        for path in account.order
-    ]
+    return [_in(account, path) for path in account.order]
+
+
+def _in(account: Account, path: Path) -> LedgerEntry:
+    return LedgerEntry(
+        path=path,
+        outcome=Outcome(account.shelf.pieces[path].detail.value),
+        reason=Reason.PINNED if path in account.forced else Reason.RANKED,
+        tokens=account.shelf.costs[path],
+        score=account.ranking.score(path),
+    )
 
 
 def _left_out(account: Account, limit: int | None = None) -> list[LedgerEntry]:
@@ -197,11 +207,14 @@ _PART_REASONS = (
     ("reach", "imports lead to it"),
     ("chunk", "a part of it is about the query's words"),
     ("history", "a past commit that says the like touched it"),
+    ("together", "past commits changed it together with a relevant file"),
     ("named", "the query says every word of its name"),
     ("stem", "the query's words are in its name"),
     ("directory", "the query's words are in its directory"),
     ("used", "a relevant part of the code uses it"),
     ("using", "it uses a relevant part of the code"),
+    ("line", "the query names a line of it"),
+    ("header", "it begins a file of which a part is relevant"),
     ("imports", "it imports, or is imported by, a relevant file"),
     ("classic", "the query's words stand in its path or text"),
     ("importers", "much is built on it"),

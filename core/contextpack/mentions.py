@@ -8,7 +8,7 @@ import numpy as np
 from contextpack.bm25 import Floats
 from contextpack.model import Path
 from contextpack.postings import Postings, stem_of
-from contextpack.query import Question
+from contextpack.query import Question, question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 
@@ -38,6 +38,32 @@ def meant_by(snapshot: Snapshot, asked: Question) -> list[Meant]:
             found.append(Meant(tuple(slots), mention.line, strength))
             frame *= FRAME_DECAY if mention.is_frame else 1.0
     return found
+
+
+def missing(snapshot: Snapshot, query: str) -> tuple[str, ...]:
+    """The paths below the root that a query names and that no file of the snapshot may be.
+
+    Without frames, absolute paths and links, which may be about other machines, and without
+    names alone, which need not be files: `Node.js`.
+    """
+    if "/" not in query:
+        return ()
+    named = (mention.path for mention in question(query).mentions if not mention.is_frame)
+    near = [path for path in dict.fromkeys(named) if _is_below(path)]
+    by_name = _by_name(snapshot, {_name_of(path) for path in near})
+    return tuple(
+        path
+        for path in near
+        if not any(
+            _is_mentioned(snapshot.paths[s], path) for s in by_name.get(_name_of(path), ())
+        )
+    )
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path in a query is one relative to a root: no name alone, no host, not absolute."""
+    first, slash, _ = path.partition("/")
+    return bool(first and slash) and "." not in first.lstrip(".") and ":" not in path
 
 
 def mentions(snapshot: Snapshot, asked: Question, meant: list[Meant]) -> Floats:

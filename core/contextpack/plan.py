@@ -34,6 +34,8 @@ class Candidate:
     score: float
     tokens: int
     """Of its text by the index's counter: an estimate when the request's model has another."""
+    is_introduction: bool = False
+    """Whether it is the start of a file of which another part is better: alone it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,20 @@ def plan(
     entered = entry(snapshot, request, changed)
     if request.scorer is Scorer.CLASSIC:
         ranking = classic_ranking(snapshot, classic_scores or {}, entered)
-        found = _files(snapshot, ranking.files)
     else:
         ranking = rank(snapshot, request.query, entered)
+    return planned(request, ranking, standing)
+
+
+def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ()) -> Plan:
+    """The plan of a request whose ranking is there: no budget, pin or strategy changes that."""
+    snapshot = ranking.snapshot
+    if request.scorer is Scorer.CLASSIC:
+        found = _files(snapshot, ranking.files)
+    else:
         # Below the cut lie the many that have a common word and nothing else, often all alike.
-        floor = _floor(ranking)
-        found = _chunks(snapshot, ranking.chunks(floor), floor)
+        floor = floor_of(ranking)
+        found = _chunks(snapshot, ranking, ranking.chunks(floor), floor)
     kept: list[Candidate] = []
     tokens = 0
     for candidate in islice(found, request.max_candidates):
@@ -93,8 +103,9 @@ def plan(
     return Plan(request, ranking, tuple(kept), _forced(request), is_capped)
 
 
-def _floor(ranking: Ranking) -> float:
-    return MIN_SCORE_SHARE * float(ranking.chunk_scores.max(initial=0.0))
+def floor_of(ranking: Ranking) -> float:
+    """The score below which a chunk is no candidate."""
+    return MIN_SCORE_SHARE * ranking.best_said
 
 
 def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:
@@ -103,14 +114,15 @@ def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candida
 
 
 def _chunks(
-    snapshot: Snapshot, best_first: Iterable[RankedChunk], floor: float
+    snapshot: Snapshot, ranking: Ranking, best_first: Iterable[RankedChunk], floor: float
 ) -> Iterator[Candidate]:
     small = set[Path]()
     for ranked in best_first:
         if ranked.score < floor:
             break
         if snapshot.sources[ranked.path].tokens > SMALL_FILE_TOKENS:
-            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens)
+            introduces = ranked.lines.start == 1 and ranked.score < ranking.score(ranked.path)
+            yield Candidate(ranked.path, ranked.lines, ranked.score, ranked.tokens, introduces)
         elif ranked.path not in small:
             small.add(ranked.path)
             yield _whole(snapshot, ranked.path, ranked.score)
@@ -124,20 +136,9 @@ def _standing(
     if scorer is Scorer.CLASSIC:
         files = [file for path in known if (file := ranking.file(path)) is not None]
         return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
-    chunks = [chunk for path in known for chunk in _chunks_of(snapshot, ranking, path)]
+    chunks = [chunk for path in known for chunk in ranking.chunks_of(path) if chunk.score > 0]
     chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
-    return list(_chunks(snapshot, chunks, _floor(ranking)))
-
-
-def _chunks_of(snapshot: Snapshot, ranking: Ranking, path: Path) -> list[RankedChunk]:
-    slot = snapshot.slots[path]
-    first, end = snapshot.postings.first_chunks[slot : slot + 2].tolist()
-    scored = enumerate(ranking.chunk_scores[first:end].tolist(), first)
-    return [
-        RankedChunk(path, *snapshot.postings.chunk(number), score)
-        for number, score in scored
-        if score > 0
-    ]
+    return list(_chunks(snapshot, ranking, chunks, floor_of(ranking)))
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:

@@ -4,20 +4,30 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.entry import Entry
 from contextpack.factors import kind_factors
-from contextpack.history import credited
+from contextpack.history import companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
+from contextpack.model import Path
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
-from contextpack.ranking import SCORE_DIGITS, Ranking, at_best, best_by_file, ranking_of
+from contextpack.ranking import (
+    SCORE_DIGITS,
+    Breakdown,
+    Holder,
+    Part,
+    Ranking,
+    best_by_file,
+    ranking_of,
+)
 from contextpack.related import related
 from contextpack.snapshot import Snapshot
 
@@ -35,9 +45,14 @@ NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
+TOGETHER_WEIGHT = 0.5
 USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
 MENTION_WEIGHT = 2.0
+
+# Of so many of the best files the companions are looked at: those that past commits changed
+# together with them.
+N_COMPANIED = 5
 
 # Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
 ABSENT_SHARE = 0.25
@@ -77,7 +92,8 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
-        "history": HISTORY_WEIGHT * _credits(snapshot, asked),
+        "history": HISTORY_WEIGHT
+        * _by_slot(snapshot, credited(snapshot.history, asked.weights)),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(best_by_file(chunk_scores, postings))
@@ -91,46 +107,90 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     about = worded + named[postings.chunk_slots]
     # What the query names outright is meant, whatever kind of file it is.
     total = (own + about) * factors[postings.chunk_slots]
+    parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
+    # As for directories: which part of a companion is meant, its words must say.
+    worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
+    total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
-    parts |= {name: best_by_file(lift, postings) for name, lift in lifts.items()}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
-    total += parts["mention"][postings.chunk_slots] + line_bonus(postings, meant)
+    lines = line_bonus(postings, meant)
+    total += parts["mention"][postings.chunk_slots] + lines
+    best_said = float(total.max(initial=0.0))
     if entry is not None:
-        total, entered = _with_entry(total, factors, entry, postings)
-        parts |= entered
-    total = _with_headers(total, postings)
-    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
-    parts["chunk"] = CHUNK_WEIGHT * best_chunks
-    return ranking_of(
-        snapshot, total, parts, factors, _unknown(postings, asked), is_fallback=False,
-        trails=entry.trails if entry is not None else {},
-    )  # fmt: skip
-
-
-def _with_entry(
-    scores: Floats, factors: Floats, entry: Entry, postings: Postings
-) -> tuple[Floats, dict[str, Floats]]:
-    """The scores of chunks with what the entry points add, and the parts of files that makes."""
-    by_chunk = factors[postings.chunk_slots]
-    lifts = {**entry.named, **{name: lift * by_chunk for name, lift in entry.found.items()}}
-    total = sum(lifts.values(), scores)
-    if entry.within is not None:
-        total = np.where(entry.within[postings.chunk_slots], total, 0.0)
-    return total, {name: at_best(lift, total, postings) for name, lift in lifts.items()}
+        total = _with_entry(total, factors, entry, postings)
+    made = (
+        Part("stem", parts["stem"]),
+        Part("named", parts["named"]),
+        Part("directory", parts["directory"], Holder.WORDED),
+        Part("mention", parts["mention"], is_outright=True),
+        Part("history", parts["history"]),
+        Part("imports", parts["imports"]),
+        Part("together", parts["together"], Holder.WORDED),
+        *(Part(name, lift, Holder.CHUNK) for name, lift in lifts.items()),
+        *_entry_parts(entry),
+        Part("chunk", own, Holder.CHUNK),
+        Part("line", lines, Holder.CHUNK, is_outright=True),
+    )
+    unknown = _unknown(postings, asked)
+    return _arranged(
+        snapshot, total, made, factors, chunk_scores > 0, unknown, entry, best_said
+    )
 
 
 def _entered(snapshot: Snapshot, entry: Entry) -> Ranking:
-    """Without words: only what the entry points say. A file's parts add up to its score."""
-    postings = snapshot.postings
+    """Without words: only what the entry points say."""
     factors = kind_factors(snapshot, question(""))
-    nothing = np.zeros(len(postings.chunk_slots))
-    total, parts = _with_entry(nothing, factors, entry, postings)
-    total = _with_headers(total, postings)
-    total /= 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    nothing = np.zeros(len(snapshot.postings.chunk_slots))
+    total = _with_entry(nothing, factors, entry, snapshot.postings)
+    return _arranged(snapshot, total, _entry_parts(entry), factors, nothing > 0, (), entry)
+
+
+def _with_entry(scores: Floats, factors: Floats, entry: Entry, postings: Postings) -> Floats:
+    """The scores of chunks with what the entry points add."""
+    by_chunk = factors[postings.chunk_slots]
+    total = sum(
+        entry.named.values(), sum(entry.found.values(), np.zeros(len(scores))) * by_chunk
+    )
+    total = scores + total
+    return (
+        total
+        if entry.within is None
+        else np.where(entry.within[postings.chunk_slots], total, 0.0)
+    )
+
+
+def _entry_parts(entry: Entry | None) -> tuple[Part, ...]:
+    if entry is None:
+        return ()
+    return (
+        *(
+            Part(name, lift, Holder.CHUNK, is_outright=True)
+            for name, lift in entry.named.items()
+        ),
+        *(Part(name, lift, Holder.CHUNK) for name, lift in entry.found.items()),
+    )
+
+
+def _arranged(
+    snapshot: Snapshot,
+    total: Floats,
+    parts: tuple[Part, ...],
+    factors: Floats,
+    is_worded: NDArray[np.bool_],
+    unknown: tuple[str, ...],
+    entry: Entry | None,
+    best_said: float = 0.0,
+) -> Ranking:
+    """The ranking of chunks with these scores, as they stand to the others of their files."""
+    postings = snapshot.postings
+    headers = HEADER_SHARE * best_by_file(total, postings)
+    total = _with_headers(total, headers, postings)
+    divisors = 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    breakdown = Breakdown(parts, factors, is_worded, headers, divisors)
     return ranking_of(
-        snapshot, total, parts, np.ones(postings.n_slots), (), is_fallback=False,
-        trails=entry.trails,
+        snapshot, total / divisors, breakdown, unknown, is_fallback=False,
+        trails=entry.trails if entry is not None else {}, best_said=best_said,
     )  # fmt: skip
 
 
@@ -152,13 +212,11 @@ def _most_telling(asked: Question, postings: Postings) -> Question:
     return replace(asked, weights=MappingProxyType(kept))
 
 
-def _with_headers(scores: Floats, postings: Postings) -> Floats:
-    """The start of each file gets a share of what its best chunk has."""
+def _with_headers(scores: Floats, least: Floats, postings: Postings) -> Floats:
+    """The start of each file gets at least what is meant for it, by slot."""
     filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
     headers = postings.first_chunks[filled]
-    scores[headers] = np.maximum(
-        scores[headers], HEADER_SHARE * best_by_file(scores, postings)[filled]
-    )
+    scores[headers] = np.maximum(scores[headers], least[filled])
     return scores
 
 
@@ -216,13 +274,28 @@ def _scaled(scores: Floats) -> Floats:
     return scores / top if top > 0 else scores
 
 
-def _credits(snapshot: Snapshot, asked: Question) -> Floats:
-    """How much of the query the most alike of the past commits says that touched each file."""
-    scores = np.zeros(snapshot.postings.n_slots)
-    for path, value in credited(snapshot.history, asked.weights).items():
+def _by_slot(snapshot: Snapshot, values: Mapping[Path, float]) -> Floats:
+    """What is known of files by their paths, some of which may be gone."""
+    found = np.zeros(snapshot.postings.n_slots)
+    for path, value in values.items():
         if path in snapshot.slots:
-            scores[snapshot.slots[path]] = value
-    return scores
+            found[snapshot.slots[path]] = value
+    return found
+
+
+def _together(snapshot: Snapshot, scores: Floats) -> Floats:
+    """How closely each file belongs to one of the best, by past commits, times that one's score."""
+    best = {snapshot.paths[slot]: float(scores[slot]) for slot in _best_files(snapshot, scores)}
+    return _by_slot(snapshot, companions(snapshot.history, best))
+
+
+def _best_files(snapshot: Snapshot, scores: Floats) -> list[int]:
+    """The slots of the best files, ties by path."""
+    rounded = np.round(scores, SCORE_DIGITS)
+    n = min(N_COMPANIED, len(rounded))
+    least = np.partition(rounded, len(rounded) - n)[len(rounded) - n] if n else 0.0
+    slots = np.flatnonzero((rounded >= least) & (rounded > 0)).tolist()
+    return sorted(slots, key=lambda slot: (-rounded[slot], snapshot.paths[slot]))[:n]
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
@@ -265,5 +338,12 @@ def _fallback(snapshot: Snapshot) -> Ranking:
     position = (
         np.arange(len(postings.chunk_slots)) - postings.first_chunks[postings.chunk_slots]
     )
-    scores = base[postings.chunk_slots] / (1 + 0.25 * position)
-    return ranking_of(snapshot, scores, parts, factors, (), is_fallback=True, trails={})
+    breakdown = Breakdown(
+        parts=tuple(Part(name, values) for name, values in parts.items()),
+        factors=factors,
+        is_worded=np.zeros(len(position), np.bool_),
+        headers=np.zeros(postings.n_slots),
+        divisors=(1 + 0.25 * position).astype(np.float64),
+    )
+    scores = base[postings.chunk_slots] / breakdown.divisors
+    return ranking_of(snapshot, scores, breakdown, (), is_fallback=True, trails={})

@@ -1,7 +1,8 @@
 """What a ranking is: the scores of a snapshot's files and chunks, each with its parts."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 
 import numpy as np
@@ -22,13 +23,96 @@ SCORE_DIGITS = 6
 FIRST_CHUNKS = 512
 
 
+RULE = (
+    "score = max(factor * (sum of the other parts) + mention + line + focus + changed + test + reach, "
+    "header) / divisor; "
+    "factor and divisor are 1 and the others 0 where they are not named; "
+    "a file has the score and the parts of its best chunk"
+)
+"""How parts make a score, for people; scores and parts are rounded to `SCORE_DIGITS`."""
+
+
+class Holder(StrEnum):
+    """Who has a part of a score."""
+
+    FILE = "file"
+    """Every chunk of a file has the same; values are by slot."""
+    WORDED = "worded"
+    """Likewise, but only chunks with a word of the query have it; values are by slot."""
+    CHUNK = "chunk"
+    """Each chunk has its own; values are by the number of the chunk in the postings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the scores of all chunks."""
+
+    name: str
+    values: Floats
+    holder: Holder = Holder.FILE
+    is_outright: bool = False
+    """Whether it is added as it is, whatever kind of file it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """What the scores of a ranking are made of, as `RULE` says. Kept as it was computed."""
+
+    parts: tuple[Part, ...]
+    factors: Floats
+    """By slot: what the sum of the parts is multiplied with for the kind of the file."""
+    is_worded: NDArray[np.bool_]
+    """By chunk: whether it has a word of the query."""
+    headers: Floats
+    """By slot: what the file's first chunk has at least."""
+    divisors: Floats
+    """By chunk: what its score is divided by, for those of its file that come before it."""
+
+    def of(self, slot: int, number: int | None, *, is_first: bool) -> Mapping[str, float]:
+        """The parts of a chunk's score, those that count for nothing left out.
+
+        `is_first` says that it is the first of its file. Without a number, those of a file that
+        is ranked as a whole.
+        """
+        found: dict[str, float] = {}
+        inner = outright = 0.0
+        for part in self.parts:
+            value = self._value(part, slot, number)
+            if part.is_outright:
+                outright += value
+            else:
+                inner += value
+            found[part.name] = round(value, SCORE_DIGITS)
+        factor = float(self.factors[slot])
+        found = {name: value for name, value in found.items() if value}
+        if factor != 1.0 and inner:
+            found["factor"] = factor
+        if is_first and self.headers[slot] > factor * inner + outright:
+            found["header"] = round(float(self.headers[slot]), SCORE_DIGITS)
+        if number is not None and self.divisors[number] != 1.0:
+            found["divisor"] = round(float(self.divisors[number]), SCORE_DIGITS)
+        return MappingProxyType(found)
+
+    def _value(self, part: Part, slot: int, number: int | None) -> float:
+        match part.holder:
+            case Holder.FILE:
+                return float(part.values[slot])
+            case Holder.WORDED:
+                has_word = number is not None and bool(self.is_worded[number])
+                return float(part.values[slot]) if has_word else 0.0
+            case Holder.CHUNK:
+                return 0.0 if number is None else float(part.values[number])
+
+
 @dataclass(frozen=True, slots=True)
 class RankedFile:
-    """A file with its score: the best of its chunks'. `parts` name what it is made of."""
+    """A file with its score: the best of its chunks'. `parts` are that chunk's, see `RULE`."""
 
     path: Path
     score: float
     parts: Mapping[str, float]
+    best: Lines | None
+    """The lines of its best chunk; None where files are ranked as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +124,8 @@ class RankedChunk:
     tokens: int
     """Of its text by the index's counter."""
     score: float
+    number: int
+    """Of the chunk in the postings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +137,17 @@ class Ranking:
     """By the number of the chunk in the postings."""
     file_scores: Floats
     """By slot: the best of the file's chunks."""
-    parts: Mapping[str, Floats]
-    """By slot: what the scores of files are made of, before factors."""
-    factors: Floats
-    """By slot: what those parts were multiplied with for the kind of the file."""
+    breakdown: Breakdown | None
+    """What the scores are made of; None in a ranking that is kept for its scores alone."""
     unknown_words: tuple[str, ...]
     """Words of the query that stand nowhere in the workspace."""
     is_fallback: bool
     """Whether nothing said what to look for, so that structure and recency decided."""
+    best_said: float
+    """The best score that words alone make of a chunk; that of all parts where they make none.
+
+    What somebody points at must not make noise of what the words found.
+    """
     trails: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     """For files that imports led to: the files on the way, each imports the next one."""
 
@@ -133,41 +222,70 @@ class Ranking:
             ((score, paths[slot], number) for score, slot, number in found),
             key=lambda item: (-item[0], item[1], item[2]),
         ):
-            yield RankedChunk(path, *postings.chunk(number), score)
+            yield RankedChunk(path, *postings.chunk(number), score, number)
+
+    def chunks_of(self, path: Path) -> list[RankedChunk]:
+        """All chunks of a file, in its order, those without a score too."""
+        slot = self.snapshot.slots[path]
+        first, end = self.snapshot.postings.first_chunks[slot : slot + 2].tolist()
+        scored = enumerate(self.chunk_scores[first:end].tolist(), first)
+        return [
+            RankedChunk(path, *self.snapshot.postings.chunk(number), score, number)
+            for number, score in scored
+        ]
+
+    def parts(self, chunk: RankedChunk) -> Mapping[str, float]:
+        """What a chunk's score is made of, see `RULE`; nothing without a breakdown."""
+        return self._parts(self.snapshot.slots[chunk.path], chunk.number)
+
+    def without_parts(self) -> "Ranking":
+        """The same scores, for who keeps them: the parts are many times as large."""
+        return replace(self, breakdown=None)
 
     def _file(self, slot: int) -> RankedFile:
-        shown = {
-            name: round(float(values[slot]), SCORE_DIGITS)
-            for name, values in self.parts.items()
-        }
-        named = {name: value for name, value in shown.items() if value}
-        if self.factors[slot] != 1.0:
-            named["factor"] = float(self.factors[slot])
-        score = float(self.file_scores[slot])
-        return RankedFile(self.snapshot.paths[slot], score, MappingProxyType(named))
+        number = self._best_chunk(slot)
+        return RankedFile(
+            path=self.snapshot.paths[slot],
+            score=float(self.file_scores[slot]),
+            parts=self._parts(slot, number),
+            best=None if number is None else self.snapshot.postings.chunk(number)[0],
+        )
+
+    def _best_chunk(self, slot: int) -> int | None:
+        """The number of a file's best chunk, the first of them; None without a score."""
+        first, end = self.snapshot.postings.first_chunks[slot : slot + 2].tolist()
+        scores = self.chunk_scores[first:end]
+        return first + int(scores.argmax()) if scores.any() else None
+
+    def _parts(self, slot: int, number: int | None) -> Mapping[str, float]:
+        if self.breakdown is None:
+            return MappingProxyType({})
+        is_first = number == self.snapshot.postings.first_chunks[slot]
+        return self.breakdown.of(slot, number, is_first=is_first)
 
 
 def ranking_of(
     snapshot: Snapshot,
     chunk_scores: Floats,
-    parts: Mapping[str, Floats],
-    factors: Floats,
+    breakdown: Breakdown,
     unknown: tuple[str, ...],
     *,
     is_fallback: bool,
     trails: Mapping[Path, tuple[Path, ...]],
+    best_said: float = 0.0,
 ) -> Ranking:
-    """The ranking that scores of chunks and their parts by slot are; they are rounded here."""
+    """The ranking that scores of chunks and their parts are; scores are rounded here."""
     postings = snapshot.postings
     scores = np.round(chunk_scores, SCORE_DIGITS)
+    best, said = float(scores.max(initial=0.0)), round(best_said, SCORE_DIGITS)
     return Ranking(
         snapshot=snapshot,
         chunk_scores=scores,
         file_scores=best_by_file(scores, postings),
-        parts=MappingProxyType({**parts}),
-        factors=factors,
+        breakdown=breakdown,
         unknown_words=unknown,
         is_fallback=is_fallback,
+        best_said=min(best, said) if said > 0 else best,
         trails=trails,
     )
 
@@ -184,23 +302,30 @@ def classic_ranking(
     for path, score in scores.items():
         if path in snapshot.sources and snapshot.sources[path].n_lines:
             by_slot[snapshot.slots[path]] = score
+    n_chunks = len(postings.chunk_slots)
     parts = {"classic": by_slot}
     if entry is not None:
         scale = float(by_slot.max(initial=0.0)) or 1.0
         lifts = {**entry.named, **entry.found}
-        total = sum(lifts.values(), np.zeros(len(postings.chunk_slots)))
+        total = sum(lifts.values(), np.zeros(n_chunks))
         parts |= {name: scale * at_best(lift, total, postings) for name, lift in lifts.items()}
         by_slot = sum(parts.values(), np.zeros(postings.n_slots))
         if entry.within is not None:
             by_slot = np.where(entry.within, by_slot, 0.0)
     return Ranking(
         snapshot=snapshot,
-        chunk_scores=np.zeros(len(postings.chunk_slots)),
+        chunk_scores=np.zeros(n_chunks),
         file_scores=by_slot,
-        parts=MappingProxyType(parts),
-        factors=np.ones(len(by_slot)),
+        breakdown=Breakdown(
+            parts=tuple(Part(name, values) for name, values in parts.items()),
+            factors=np.ones(len(by_slot)),
+            is_worded=np.zeros(n_chunks, np.bool_),
+            headers=np.zeros(len(by_slot)),
+            divisors=np.ones(n_chunks),
+        ),
         unknown_words=(),
         is_fallback=False,
+        best_said=0.0,
         trails=entry.trails if entry is not None else {},
     )
 

@@ -17,9 +17,6 @@ ENVELOPE = "json"
 
 _DEFAULT_TOP = 20
 
-ENTRY_POINTS = ("focus", "origins", "depth", "importers", "diff", "staged")
-"""The options that say what a question is about besides words."""
-
 Handler = Callable[[argparse.Namespace], int]
 """Runs one command and gives its exit code."""
 
@@ -42,7 +39,8 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="contextpackd",
         description="Which code goes into the prompt, given a task in words and a token budget?",
-        epilog="exit codes: 0 a result, 1 nothing relevant found, 2 wrong usage, 3 internal error",
+        epilog="exit codes: 0 a result, 1 nothing relevant found or a bundle that no longer holds,"
+        " 2 wrong usage, 3 internal error, 70 (lsp) the daemon died, 130 interrupted",
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=metadata.version("contextpackd"))
@@ -76,24 +74,40 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     )
 
     explain = _command(
-        commands, handlers, "explain", "the ranking for a task, every score with its parts",
+        commands, handlers, "explain", "the scores of a bundle and of the best outside, each with its parts",
         """examples:
   contextpackd explain "retry failed uploads"
   contextpackd explain "retry failed uploads" --top 5 --format json""",
     )  # fmt: skip
     _add_query(explain)
     _add_root(explain, takes_several=True)
-    _add_options(explain, _discovery_options("scorer", *ENTRY_POINTS))
+    _add_options(explain, OPTIONS)
     _add_table_format(explain)
     explain.add_argument(
         "--top",
         type=_positive,
         default=_DEFAULT_TOP,
         metavar="N",
-        help="how many files (default: %(default)s)",
+        help="how many outside the bundle (default: %(default)s)",
     )
 
     _add_daemon(explain)
+
+    why = _command(
+        commands, handlers, "why", "why a file, or a part of it, is in the bundle for a task or out",
+        """exit code: 0 when it is in, also in part; 1 when it is out
+examples:
+  contextpackd why src/upload.py "retry failed uploads"
+  contextpackd why src/upload.py:120 "retry failed uploads" --budget 4k --format json""",
+    )  # fmt: skip
+    why.add_argument(
+        "path", metavar="PATH[:LINE]", help="a file, or the part of it at a line (from 1)"
+    )
+    _add_query(why)
+    _add_root(why)
+    _add_options(why, OPTIONS)
+    _add_table_format(why)
+    _add_daemon(why)
 
     files = _command(
         commands, handlers, "files", "what discovery sees, and what is left out by which rule",
@@ -277,8 +291,8 @@ def _add_table_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _discovery_options(*more: str) -> list[Option]:
-    wanted = {"include", "exclude", "max_file_bytes", *more}
+def _discovery_options() -> list[Option]:
+    wanted = {"include", "exclude", "max_file_bytes"}
     return [option for option in OPTIONS if option.field in wanted]
 
 

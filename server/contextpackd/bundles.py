@@ -91,15 +91,23 @@ def renewal(workspace: Workspace, file: Path, text: str, progress: Progress) -> 
     sources, files, _ = _files(workspace, request, shown, progress)
     standing = replace(_standing(found, text, sources, files), request=request)
     result = answer(workspace, request, progress, standing)
+    then, now = text, result.pack.text
+    if _is_converted(text):
+        then, now = (shown.replace("\r\n", "\n") for shown in (then, now))
     lines = difflib.unified_diff(
-        text.splitlines(keepends=True),
-        result.pack.text.splitlines(keepends=True),
+        then.splitlines(keepends=True),
+        now.splitlines(keepends=True),
         f"{file} (then)",
         f"{file} (now)",
     )
     return Renewal(
         result, "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
     )
+
+
+def _is_converted(text: str) -> bool:
+    """Whether an editor or a mail gave the whole bundle other line ends: its own are bare."""
+    return text.partition("\n")[0].endswith("\r")
 
 
 def is_nothing_else(text: str) -> bool:

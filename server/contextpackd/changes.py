@@ -96,7 +96,7 @@ def _difference(workspace: Site, scan: Scan, request: Request, revision: str) ->
         if path in before:
             continue
         if (entry := index.entries.get(path)) is not None:
-            if path in scan.unsaved or _is_touched(source, entry, index):
+            if _is_touched(source, entry, index):
                 before[path] = entry.blob
         elif not _is_below(path, index.submodules):
             untracked.append(path)
@@ -114,7 +114,7 @@ def _difference(workspace: Site, scan: Scan, request: Request, revision: str) ->
 
 
 def _is_touched(source: Source, entry: revisions.Entry, index: Index) -> bool:
-    """Whether a file may have another text than the index says."""
+    """Whether a file may have another text than the index says; a buffer has a time of its own."""
     return (
         source.size_bytes != entry.size_bytes
         or abs(source.modified - entry.modified) > SAME_SECONDS

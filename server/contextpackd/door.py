@@ -11,7 +11,8 @@ from contextpackd.disk import check_root
 from contextpackd.joint import Joint, Site, named, only_root
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.queries import Answer, answer
-from contextpackd.wire import Json, answer_json
+from contextpackd.why import Why, why
+from contextpackd.wire import Json, answer_json, why_json
 from contextpackd.workspace import Engine, Workspace, engine
 
 
@@ -77,6 +78,41 @@ class Root:
         """The same as the JSON of `contextpackd pack --format json`."""
         return answer_json(self._answer(query, budget_tokens, previous, options))
 
+    def why(
+        self,
+        path: str,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        line: int | None = None,
+        previous: Pack | None = None,
+        **options: object,
+    ) -> Why:
+        """Why a file, or the part of it at a line (from 1), is in the pack for a task, or out.
+
+        Everything else as in `pack`.
+        """
+        request = self._request(query, budget_tokens, options)
+        standing = previous.standing if previous else None
+        result = why(self._site, request, path, line, lambda _done, _total: None, standing)
+        self._save()
+        return result
+
+    def why_json(
+        self,
+        path: str,
+        query: str,
+        budget_tokens: int | str | None = None,
+        *,
+        line: int | None = None,
+        previous: Pack | None = None,
+        **options: object,
+    ) -> Json:
+        """The same as the JSON of `contextpackd why --format json`."""
+        return why_json(
+            self.why(path, query, budget_tokens, line=line, previous=previous, **options)
+        )
+
     def _answer(
         self,
         query: str,
@@ -84,6 +120,19 @@ class Root:
         previous: Pack | None,
         options: dict[str, object],
     ) -> Answer:
+        request = self._request(query, budget_tokens, options)
+        standing = previous.standing if previous else None
+        result = answer(self._site, request, lambda _done, _total: None, standing)
+        self._save()
+        return result
+
+    def _save(self) -> None:
+        for workspace in self._workspaces:
+            workspace.save()
+
+    def _request(
+        self, query: str, budget_tokens: int | str | None, options: dict[str, object]
+    ) -> Request:
         if budget_tokens is not None:
             options = {**options, "budget_tokens": budget_tokens}
         unknown = set(options) - {option.field for option in OPTIONS}
@@ -91,12 +140,7 @@ class Root:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
         is_one = len(self._workspaces) == 1
         values = settings.rising(settings.of_repository(self.path) if is_one else {}, options)
-        request: Request = request_of(query, values, lambda option: option.field)
-        standing = previous.standing if previous else None
-        result = answer(self._site, request, lambda _done, _total: None, standing)
-        for workspace in self._workspaces:
-            workspace.save()
-        return result
+        return request_of(query, values, lambda option: option.field)
 
 
 def open_root(root: str | Path, *others: str | Path, force: bool = False) -> Root:

@@ -19,7 +19,7 @@ from contextpackd.errors import DaemonError, InputProblem
 from contextpackd.output import OK, USAGE, Outcome
 from contextpackd.place import PlaceProblem
 
-COMMANDS = frozenset({"pack", "explain", "files", "graph", "batch"})
+COMMANDS = frozenset({"pack", "explain", "why", "files", "graph", "batch"})
 """Those that a daemon may answer."""
 
 VARIABLE = "CONTEXTPACKD_NO_DAEMON"

@@ -389,6 +389,9 @@ def _touched(folder: Path, paths: Sequence[str]) -> set[str]:
     return touched
 
 
+_DIGEST = re.compile(rb"[0-9a-f]{40,64}")
+
+
 def written(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     """What one of the commands above writes, for `revisions`. Raises `GitUnavailable`."""
     return _output(folder, *arguments, stdin=stdin)
@@ -400,4 +403,5 @@ def commit_of(folder: Path, revision: str) -> str | None:
     asked = f"{revision}^{{commit}}"
     # 128 is for what is no revision at all, and for some that are but name nothing.
     output = _output(folder, "rev-parse", "--quiet", "--verify", asked, codes=(0, 1, 128))
-    return os.fsdecode(output.strip()) or None
+    # A range names two.
+    return os.fsdecode(output.strip()) if _DIGEST.fullmatch(output.strip()) else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from contextpack.admission import State
 from contextpack.errors import PackError
 from contextpack.model import Format
 from contextpack.request import Request
@@ -18,12 +19,14 @@ from contextpack.text import display_path, terminal_safe
 from contextpackd import graphs, queries, report, settings, wire
 from contextpackd.arguments import ENVELOPE
 from contextpackd.errors import DaemonError, OptionProblem, Stopped
+from contextpackd.explanations import explanation
 from contextpackd.graphs import GraphFormat
 from contextpackd.joint import Site
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.output import OK, USAGE, Outcome, said
 from contextpackd.report import Screen
 from contextpackd.view import Progress
+from contextpackd.why import why
 from contextpackd.workspace import Scan
 
 NOTHING = 1
@@ -151,15 +154,26 @@ def _pack(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _F
 
 def _explain(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
-    result = queries.explanation(workspace, asked.request, progress)
+    result = explanation(workspace, asked.request, parsed.top, progress)
     if parsed.format == ENVELOPE:
-        shown = _safe(_document(wire.explanation_json(result, parsed.top)), asker)
+        shown = _safe(_document(wire.explanation_json(result)), asker)
     else:
-        shown = report.explanation_table(asker.out, result, parsed.top)
+        shown = report.explanation_table(asker.out, result)
     ranking = result.ranking
     after = "" if ranking.n_relevant else _nothing("", is_fallback=ranking.is_fallback)
     code = OK if ranking.n_relevant else NOTHING
     return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan) + after)
+
+
+def _why(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
+    parsed = asked.parsed
+    result = why(workspace, asked.request, parsed.path, None, progress)
+    if parsed.format == ENVELOPE:
+        shown = _safe(_document(wire.why_json(result)), asker)
+    else:
+        shown = report.why_table(asker.out, result)
+    code = NOTHING if result.state is State.OUT else OK
+    return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan))
 
 
 def _files(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
@@ -199,7 +213,7 @@ def _written(view: graphs.View, asker: Asker, parsed: argparse.Namespace) -> Out
 
 
 COMMANDS: Mapping[str, Callable[[Asked, Site, Progress, Asker], _Found]] = MappingProxyType(
-    {"pack": _pack, "explain": _explain, "files": _files, "graph": _graph}
+    {"pack": _pack, "explain": _explain, "why": _why, "files": _files, "graph": _graph}
 )
 """The commands that ask one question of one root."""
 

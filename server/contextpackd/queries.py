@@ -8,7 +8,8 @@ from pathlib import Path
 from contextpack import model
 from contextpack.bundle import Pack, finish
 from contextpack.classic import File, normalize_query, score_repo
-from contextpack.model import Reason, Skip
+from contextpack.mentions import missing
+from contextpack.model import BatchCounter, Reason, Skip
 from contextpack.plan import Plan, plan
 from contextpack.ranking import Ranking
 from contextpack.request import Forced, Order, Request, Scorer
@@ -53,13 +54,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """A ranking, without a bundle."""
+class Made:
+    """A pack, and what it was made with."""
 
-    roots: Mapping[str, Path]
-    request: Request
-    ranking: Ranking
-    scan: Scan
+    pack: Pack
+    texts: Mapping[model.Path, str]
+    count: BatchCounter
+    limit: int
+    """How many tokens the text may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,51 +97,61 @@ def answer(
     """
     if request.stamp and len(workspace.roots) > 1:
         raise OptionProblem("stamp", "can name one root only; leave it out with several")
-    before = previous.request if previous else None
-    known = (*rules, *before.include, *before.exclude) if before else rules
-    profile = profile_of(request.model)
-    count = counter(profile)
-    count.prepare()
-    limit = usable_budget(request.spendable_tokens, profile)
+    counter(profile_of(request.model)).prepare()
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = _planned(workspace, request, progress, known, previous)
-        if planned is None:
-            continue
-        texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
-        if texts is None:
-            continue
-        pack = finish(
-            planned,
-            scan.snapshot,
-            texts,
-            count=_Noticed(count, progress, len(scan.snapshot.sources)),
-            limit=limit,
-            is_index_counter=profile == profile_of(INDEX_MODEL),
-            times=_times(workspace, scan, planned),
-            previous=previous,
-        )
-        return Answer(
-            roots=workspace.roots,
-            request=request,
-            profile=profile,
-            pack=pack,
-            scan=scan,
-            warnings=(
-                *_entry_warnings(request, planned, workspace, scan),
-                *_warnings(scan, pack, texts, limit),
-            ),
-        )
+        scan, planned = checked_plan(workspace, request, progress, previous, rules)
+        made = planned and packed(workspace, scan, planned, progress, previous)
+        if planned and made:
+            return Answer(
+                roots=workspace.roots,
+                request=request,
+                profile=profile_of(request.model),
+                pack=made.pack,
+                scan=scan,
+                warnings=(
+                    *_entry_warnings(request, planned, workspace, scan),
+                    *_warnings(request.query, scan, made),
+                ),
+            )
     raise Superseded(shown_roots(workspace.roots))
 
 
-def explanation(
+def packed(
+    workspace: Site,
+    scan: Scan,
+    planned: Plan,
+    progress: Progress,
+    previous: Standing | None = None,
+) -> Made | None:
+    """The pack of a plan, or None when a file is not any more what the scan says."""
+    request = planned.request
+    profile = profile_of(request.model)
+    texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
+    if texts is None:
+        return None
+    count = _Noticed(counter(profile), progress, len(scan.snapshot.sources))
+    limit = usable_budget(request.spendable_tokens, profile)
+    pack = finish(
+        planned,
+        scan.snapshot,
+        texts,
+        count=count,
+        limit=limit,
+        is_index_counter=profile == profile_of(INDEX_MODEL),
+        times=_times(workspace, scan, planned),
+        previous=previous,
+    )
+    return Made(pack, texts, count, limit)
+
+
+def ranked(
     workspace: Site, request: Request, progress: Progress, rules: Collection[str] = ()
-) -> Explanation:
-    """The ranking for a request. Raises as `answer` does."""
+) -> tuple[Scan, Ranking]:
+    """The ranking for a request, without a pack. Raises as `answer` does."""
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = _planned(workspace, request, progress, rules)
+        scan, planned = checked_plan(workspace, request, progress, rules=rules)
         if planned is not None:
-            return Explanation(workspace.roots, request, planned.ranking, scan)
+            return scan, planned.ranking
     raise Superseded(shown_roots(workspace.roots))
 
 
@@ -176,15 +188,18 @@ def checked_scan(
     return scan
 
 
-def _planned(
+def checked_plan(
     workspace: Site,
     request: Request,
     progress: Progress,
-    rules: Collection[str],
     previous: Standing | None = None,
+    rules: Collection[str] = (),
 ) -> tuple[Scan, Plan | None]:
+    """The scan and the plan for a request; no plan when a file changed meanwhile."""
+    before = previous.request if previous else None
+    known = (*rules, *before.include, *before.exclude) if before else rules
     has_graph = bool(request.origins)
-    scan = checked_scan(workspace, request, progress, rules, with_graph=has_graph)
+    scan = checked_scan(workspace, request, progress, known, with_graph=has_graph)
     request = _with_known_paths(request, workspace, scan)
     changed = None
     if request.revision is not None:
@@ -263,13 +278,12 @@ def known_path(path: str, option: str, workspace: Site, scan: Scan) -> model.Pat
     relative = path_of(path, workspace.roots)
     if relative in scan.snapshot.sources:
         return relative
-    for skip in scan.snapshot.skipped:
-        if _covers(skip, relative):
-            why = f" by {skip.rule}" if skip.rule else ""
-            shown = display_path(skip.path)
-            raise OptionProblem(
-                option, f"{path} cannot be in a bundle: {shown} is {skip.reason.value}{why}"
-            )
+    if (skip := skip_of(relative, scan)) is not None:
+        why = f" by {skip.rule}" if skip.rule else ""
+        shown = display_path(skip.path)
+        raise OptionProblem(
+            option, f"{path} cannot be in a bundle: {shown} is {skip.reason.value}{why}"
+        )
     raise OptionProblem(
         option,
         f"{path} is no file below {shown_roots(workspace.roots)}; {advice(workspace.roots)}",
@@ -283,6 +297,11 @@ def _no_candidate(path: str, workspace: Site, scan: Scan) -> str | None:
     except OptionProblem as problem:
         return problem.problem
     return None
+
+
+def skip_of(path: model.Path, scan: Scan) -> Skip | None:
+    """What leaves a path out before any choice: an entry of its own, or of a directory above."""
+    return next((skip for skip in scan.snapshot.skipped if _covers(skip, path)), None)
 
 
 def _covers(skip: Skip, path: model.Path) -> bool:
@@ -310,16 +329,16 @@ def _entry_warnings(
         for focus in request.focus
         if focus.is_optional and (reason := _no_candidate(focus.path, workspace, scan))
     ]
-    changed = planned.ranking.parts.get("changed")
-    if changed is not None and not changed.any():
+    made = planned.ranking.breakdown
+    changed = [part.values for part in made.parts if part.name == "changed"] if made else []
+    if changed and not changed[0].any():
         what = "nothing that is staged" if request.staged else "nothing"
         found.append(Warned("no-changes", f"{what} differs from {request.revision}"))
     return found
 
 
-def _warnings(
-    scan: Scan, pack: Pack, texts: Mapping[model.Path, str], limit: int
-) -> tuple[Warned, ...]:
+def _warnings(query: str, scan: Scan, made: Made) -> tuple[Warned, ...]:
+    pack = made.pack
     found = [Warned(notice.kind.value, notice.message) for notice in scan.notices]
     if not scan.snapshot.sources:
         found.append(Warned("no-candidates", "no file is left to choose from"))
@@ -327,7 +346,7 @@ def _warnings(
     included = [item.path for item in pack.items]
     for path in included:
         shown = display_path(path)
-        if has_bidi_controls(texts[path]):
+        if has_bidi_controls(made.texts[path]):
             found.append(
                 Warned("bidi-control", f"{shown} has characters that reorder text on screen")
             )
@@ -339,8 +358,14 @@ def _warnings(
             )
     if not included and Reason.OVER_BUDGET.value in pack.ledger_counts:
         found.append(
-            Warned("budget-too-small", f"nothing fits into {limit} tokens; raise the budget")
+            Warned(
+                "budget-too-small", f"nothing fits into {made.limit} tokens; raise the budget"
+            )
         )
+    for path in missing(scan.snapshot, query):
+        if skip_of(path, scan) is None:
+            told = f"the task names {display_path(path)}, which is no file of the workspace"
+            found.append(Warned("named-but-missing", told))
     if pack.unknown_words:
         words = ", ".join(display_path(word) for word in pack.unknown_words[:10])
         found.append(Warned("unknown-words", f"nowhere in the workspace: {words}"))

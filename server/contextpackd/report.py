@@ -1,7 +1,7 @@
 """Answers for people: tables on a terminal, plain rows elsewhere."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,17 +12,21 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from contextpack.admission import Admission, State
 from contextpack.excerpts import Status
 from contextpack.graph import rates
 from contextpack.ledger import Item, trail_shown
 from contextpack.model import LedgerEntry, Outcome, Reason
-from contextpack.text import display_path
+from contextpack.ranking import RULE
+from contextpack.text import Lines, display_path
 from contextpackd import graphs
 from contextpackd.bundles import Verification, shown_lines
+from contextpackd.explanations import Explanation
 from contextpackd.graphs import View
-from contextpackd.queries import Answer, Explanation
+from contextpackd.queries import Answer
 from contextpackd.store import Info
 from contextpackd.view import Progress as Advance
+from contextpackd.why import Displacement, Why
 from contextpackd.workspace import Scan
 
 # A table that is piped must not wrap or lose columns: rich takes 80 where it finds no terminal.
@@ -175,12 +179,12 @@ def _show_answer(out: Console, answer: Answer) -> None:
         out.print(f"[yellow]{warning.kind}[/]: {escape(warning.message)}")
 
 
-def explanation_table(screen: Screen, explanation: Explanation, top: int) -> str:
-    """The ranking: each file with its score and the parts of it."""
-    return _drawn(screen, lambda out: _show_explanation(out, explanation, top))
+def explanation_table(screen: Screen, explanation: Explanation) -> str:
+    """The scores of files and of their parts, each with what makes it."""
+    return _drawn(screen, lambda out: _show_explanation(out, explanation))
 
 
-def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
+def _show_explanation(out: Console, explanation: Explanation) -> None:
     ranking = explanation.ranking
     if ranking.is_fallback:
         out.print("no words to look for: ranked by structure and recency (fallback)")
@@ -188,17 +192,86 @@ def _show_explanation(out: Console, explanation: Explanation, top: int) -> None:
         out.print(
             f"nowhere in the workspace: {escape(', '.join(map(display_path, ranking.unknown_words)))}"
         )
-    names = list(dict.fromkeys(name for file in ranking.files[:top] for name in file.parts))
+    names = list(dict.fromkeys(name for row in explanation.files for name in row.file.parts))
+    names += [n for row in explanation.chunks for n in row.parts if n not in names]
+    names = list(dict.fromkeys(names))
+    headings = ("score:>", *(f"{name}:>" for name in names), "path")
     led = ["imports"] if ranking.trails else []
-    table = columns("rank:>", "score:>", *(f"{name}:>" for name in names), "path", *led)
-    for number, file in enumerate(ranking.files[:top], 1):
-        parts = (f"{file.parts[name]:.3f}" if name in file.parts else "" for name in names)
-        trail = ranking.trails.get(file.path, ())
+    table = columns("rank:>", "in", *headings, *led)
+    for row in explanation.files:
+        cells = _scored(row.file.score, row.file.parts, names)
+        is_in = "in" if row.is_in else ""
+        trail = ranking.trails.get(row.file.path, ())
         way = [escape(trail_shown(trail)) if len(trail) > 1 else ""] if led else []
-        table.add_row(str(number), f"{file.score:.3f}", *parts, _safe(file.path), *way)
+        table.add_row(str(row.rank or ""), is_in, *cells, _safe(row.file.path), *way)
     out.print(table)
-    if len(ranking.files) > top:
-        out.print(f"… {len(ranking.files) - top} more (--top N)")
+    n_shown = sum(row.rank is not None for row in explanation.files)
+    if ranking.n_relevant > n_shown:
+        out.print(f"… {ranking.n_relevant - n_shown} more (--top N)")
+    table = columns("in", *headings)
+    for found in explanation.chunks:
+        how = "" if found.state is State.OUT else found.state.value
+        cells = _scored(found.chunk.score, found.parts, names)
+        place = f"{_safe(found.chunk.path)}[dim]:{_ranges([found.chunk.lines])}[/]"
+        table.add_row(how, *cells, place)
+    out.print(table)
+    out.print(f"[dim]{RULE}[/]")
+
+
+def _scored(score: float, parts: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [f"{score:.3f}", *(f"{parts[name]:.3f}" if name in parts else "" for name in names)]
+
+
+def why_table(screen: Screen, found: Why) -> str:
+    """Why a file or a part of it is in or out, and what would change that."""
+    return _drawn(screen, lambda out: _show_why(out, found))
+
+
+def _show_why(out: Console, found: Why) -> None:
+    of = "" if found.lines is None else f":{found.lines.start}-{found.lines.end}"
+    stands = {State.IN: "in", State.PART: "partly in", State.OUT: "out of"}[found.state]
+    out.print(
+        f"[bold]{_safe(found.path)}{of}[/] is {stands} the bundle of {found.request.budget_tokens} tokens"
+    )
+    rows = Table(box=None, pad_edge=False, show_header=False)
+    rows.add_column(style="dim")
+    rows.add_column(overflow="fold")
+    rows.add_row("because", escape(found.because))
+    if found.ranges:
+        rows.add_row("shown", f"lines {_ranges(found.ranges)} of the file")
+    if found.rank is not None:
+        kind = "files" if found.lines is None else "parts"
+        cut = f"; the last one in has {found.cut_score:.3f}" if found.cut_score else ""
+        score = found.entry.score or 0.0
+        rows.add_row("rank", f"{found.rank} of {found.n_ranked} {kind}, score {score:.3f}{cut}")
+    if found.parts:
+        shown = sorted(found.parts.items(), key=lambda part: -part[1])
+        rows.add_row("score", ", ".join(f"{name} {value:.3f}" for name, value in shown))
+    if found.admission is not None:
+        rows.add_row("budget", _admission(found.admission))
+    if found.displacement is not None:
+        rows.add_row(*_displacement(found.displacement))
+    out.print(rows)
+
+
+def _admission(admission: Admission) -> str:
+    if admission.budget_tokens is None:
+        return f"none up to {admission.most_tokens} tokens lets it in" + (
+            "" if not admission.n_untried else f", as far as {admission.n_packs} of them tell"
+        )
+    rest = f" ({admission.n_packs} budgets tried, {admission.n_untried} smaller ones not)"
+    return f"in from {admission.budget_tokens} tokens" + (rest if admission.n_untried else "")
+
+
+def _displacement(displacement: Displacement) -> tuple[str, str]:
+    way = "pinned" if displacement.is_pinned else "put first"
+    if not displacement.fits:
+        return way, "it does not fit either"
+    gone = [
+        _safe(file.path) + ("" if file.is_gone else f":{_ranges(file.ranges)}")
+        for file in displacement.files
+    ]
+    return way, f"it takes the place of {', '.join(gone)}" if gone else "nothing has to leave"
 
 
 def files_table(screen: Screen, scan: Scan) -> str:
@@ -251,7 +324,10 @@ def _show_verification(out: Console, verification: Verification) -> None:
             place = f"{_safe(check.path)}:{shown_lines(check.lines)}"
             out.print(f"{check.status.value}{to}: {place}{escape(display_path(why))}")
     n_held = sum(check.status is Status.HOLDS for check in verification.checks)
-    out.print(f"{n_held} of {len(verification.checks)} ranges hold")
+    if verification.checks:
+        out.print(f"{n_held} of {len(verification.checks)} ranges hold")
+    else:
+        out.print("no range can be compared: the bundle is cut off or was changed")
 
 
 def graph_table(screen: Screen, shown: View, *, lists_unresolved: bool) -> str:
@@ -343,9 +419,13 @@ def _bar(share: float) -> str:
 
 
 def _spans(item: Item) -> str:
+    return _ranges(item.ranges)
+
+
+def _ranges(ranges: Sequence[Lines]) -> str:
     shown = [
         f"{lines.start}-{lines.end}" if lines.end > lines.start else f"{lines.start}"
-        for lines in item.ranges
+        for lines in ranges
     ]
     return ",".join(shown[:4]) + (f",… {len(shown) - 4} more" if len(shown) > 4 else "")
 

@@ -15,7 +15,7 @@ from contextpackd.git import SUBMODULE_MODE, written
 MAX_BLOB_BYTES = 64 << 20
 
 _STAGED_ENTRY = re.compile(
-    rb"(\d+) ([0-9a-f]+) (\d)\t([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n"
+    rb"(\d+) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n"
     rb"  dev:[^\n]*\n  uid:[^\n]*\n  size: (\d+)\t[^\n]*\n"
 )
 _NO_BLOB = re.compile(r"0+")
@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The tracked files below a folder. Conflicts are entries with no size."""
+    """The tracked files below a folder; of a conflict one side."""
 
     entries: Mapping[str, Entry]
     submodules: frozenset[str]
@@ -47,13 +47,13 @@ def index(folder: Path) -> Index:
     output = written(folder, "ls-files", "--cached", "--stage", "--debug", "-z")
     entries: dict[str, Entry] = {}
     submodules: set[str] = set()
-    for mode, blob, stage, name, seconds, nanoseconds, size in _STAGED_ENTRY.findall(output):
+    for mode, blob, name, seconds, nanoseconds, size in _STAGED_ENTRY.findall(output):
         path = os.fsdecode(name)
         if mode.decode() == SUBMODULE_MODE:
             submodules.add(path)
             continue
         modified = int(seconds) + int(nanoseconds) / 1e9
-        entries[path] = Entry(blob.decode(), modified, int(size) if stage == b"0" else 0)
+        entries[path] = Entry(blob.decode(), modified, int(size))
     where = os.fsdecode(written(folder, "rev-parse", "--git-path", "index").removesuffix(b"\n"))
     try:
         time = (folder / where).stat().st_mtime

@@ -4,18 +4,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from contextpack.admission import Admission, State
 from contextpack.bundle import Pack
 from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
 from contextpack.model import LedgerEntry, Outcome, Skip
-from contextpack.ranking import RankedFile
+from contextpack.ranking import RULE
 from contextpack.request import LedgerScope
 from contextpack.snapshot import Source
 from contextpack.stable import Change
 from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
+from contextpackd.explanations import ChunkScore, Explanation, FileScore
 from contextpackd.joint import name_of
-from contextpackd.queries import Answer, Explanation
+from contextpackd.queries import Answer
+from contextpackd.why import Displacement, Why
 from contextpackd.workspace import Part, Scan
 
 Json = dict[str, object]
@@ -45,18 +48,106 @@ def answer_json(answer: Answer) -> Json:
     }
 
 
-def explanation_json(explanation: Explanation, top: int) -> Json:
-    """A ranking as JSON: the `top` best files, each with the parts of its score."""
+def explanation_json(explanation: Explanation) -> Json:
+    """The scores of a pack and of the best outside of it, as JSON, each with its parts."""
     ranking = explanation.ranking
     return {
         "query": writable(explanation.request.query),
         **where_json(explanation.roots, explanation.scan),
         "scorer": explanation.request.scorer.value,
+        "budgetTokens": explanation.request.budget_tokens,
         "fallback": ranking.is_fallback,
         "unknownWords": [writable(word) for word in ranking.unknown_words],
         "nFiles": len(explanation.scan.snapshot.sources),
-        "nRanked": len(ranking.files),
-        "files": [_ranked_json(file, ranking.trails) for file in ranking.files[:top]],
+        "nRanked": ranking.n_relevant,
+        "scoreRule": RULE,
+        "files": [_file_score_json(row, ranking.trails) for row in explanation.files],
+        "chunks": [_chunk_score_json(row) for row in explanation.chunks],
+    }
+
+
+def _file_score_json(row: FileScore, trails: Mapping[str, Sequence[str]]) -> Json:
+    trail = trails.get(row.file.path, ())
+    via = {"imports": [display_path(path) for path in trail]} if len(trail) > 1 else {}
+    return {
+        "path": display_path(row.file.path),
+        "state": (State.IN if row.is_in else State.OUT).value,
+        "score": row.file.score,
+        "parts": dict(row.file.parts),
+        "best": _lines_json(row.file.best),
+        **via,
+    }
+
+
+def _chunk_score_json(row: ChunkScore) -> Json:
+    return {
+        "path": display_path(row.chunk.path),
+        "lines": _lines_json(row.chunk.lines),
+        "state": row.state.value,
+        "tokens": row.chunk.tokens,
+        "score": row.chunk.score,
+        "parts": dict(row.parts),
+    }
+
+
+def why_json(found: Why) -> Json:
+    """The account of a file or a part of it, as JSON. `null` where something does not apply."""
+    entry, request = found.entry, found.request
+    is_in = entry.outcome is not Outcome.EXCLUDED
+    return {
+        "query": writable(request.query),
+        **where_json(found.roots, found.scan),
+        "budgetTokens": request.budget_tokens,
+        "freshness": found.scan.freshness,
+        "path": display_path(found.path),
+        "line": found.line,
+        "lines": _lines_json(found.lines),
+        "state": found.state.value,
+        "detail": entry.outcome.value if is_in else None,
+        "ranges": [_lines_json(lines) for lines in found.ranges],
+        "reason": entry.reason.value,
+        "because": found.because,
+        "rule": None if entry.rule is None else display_path(entry.rule),
+        "duplicateOf": None if entry.duplicate_of is None else display_path(entry.duplicate_of),
+        "similarity": entry.similarity,
+        "tokens": entry.tokens,
+        "overBy": found.over_by,
+        "rank": found.rank,
+        "nRanked": found.n_ranked,
+        "score": entry.score,
+        "cutScore": found.cut_score,
+        "parts": dict(found.parts),
+        "scoreRule": RULE,
+        "admission": _admission_json(found.admission),
+        "displaces": _displacement_json(found.displacement),
+    }
+
+
+def _admission_json(admission: Admission | None) -> Json | None:
+    if admission is None:
+        return None
+    return {
+        "budgetTokens": admission.budget_tokens,
+        "nPacks": admission.n_packs,
+        "nUntried": admission.n_untried,
+        "mostTokens": admission.most_tokens,
+    }
+
+
+def _displacement_json(displacement: Displacement | None) -> Json | None:
+    if displacement is None:
+        return None
+    return {
+        "by": "pin" if displacement.is_pinned else "first",
+        "fits": displacement.fits,
+        "files": [
+            {
+                "path": display_path(file.path),
+                "ranges": [_lines_json(lines) for lines in file.ranges],
+                "gone": file.is_gone,
+            }
+            for file in displacement.files
+        ],
     }
 
 
@@ -216,17 +307,6 @@ def _report_json(answer: Answer) -> Json:
         "fallback": pack.is_fallback,
         "unknownWords": [writable(word) for word in pack.unknown_words],
         "warnings": [{"kind": w.kind, "message": w.message} for w in answer.warnings],
-    }
-
-
-def _ranked_json(file: RankedFile, trails: Mapping[str, Sequence[str]]) -> Json:
-    trail = trails.get(file.path, ())
-    via = {"imports": [display_path(path) for path in trail]} if len(trail) > 1 else {}
-    return {
-        "path": display_path(file.path),
-        "score": file.score,
-        "parts": dict(file.parts),
-        **via,
     }
 
 

@@ -249,3 +249,28 @@ def test_a_line_too_long_for_the_budget_is_cut_at_a_grapheme() -> None:
     pack = packed(files, Request(query="cart", budget_tokens=120))
     assert [("a.py", "truncated", ())] == [(i.path, i.detail, i.ranges) for i in pack.items]
     assert pack.text.count("👩") == 2 * pack.text.count("👧")
+
+
+def test_the_start_of_a_file_stands_in_no_bundle_without_a_part_that_it_introduces() -> None:
+    imports = "".join(f"import module_{number}\n" for number in range(30))
+    body = "".join(f"    comma = split(comma, {number})\n" for number in range(60))
+    files = {
+        "large.py": f"{imports}\n\ndef comma_list(comma):\n{body}    return comma\n",
+        "small.py": "def second(comma): ...\n" * 12,
+    }
+    made = snapshot_of(files)
+    shown = {
+        budget: {item.path: item.ranges for item in packed(files, request, made).items}
+        for budget in range(100, 1500, 20)
+        for request in (Request(query="comma list", budget_tokens=budget),)
+    }
+    starts = [
+        lines[0].start
+        for ranges in shown.values()
+        for lines in [ranges.get("large.py", ())]
+        if lines
+    ]
+    assert 1 in starts
+    for budget, ranges in shown.items():
+        large = ranges.get("large.py")
+        assert large is None or large[-1].end > 33, budget

@@ -1,8 +1,8 @@
 """Entry points add to scores as they say, take from none, and say how they came to a file."""
 
+from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +17,13 @@ from contextpack.entry import (
     entry,
     trails_from,
 )
+from contextpack.plan import MIN_SCORE_SHARE, plan
 from contextpack.rank import HEADER_SHARE, REPEAT_DISCOUNT, rank
 from contextpack.ranking import SCORE_DIGITS, Ranking
 from contextpack.request import Focus, Request, Scorer
 from contextpack.text import Lines
 from harness.memory import packed, snapshot_of
-from harness.strategies import changes, requests, workspaces
+from harness.strategies import changes, foci, queries, requests, workspaces
 
 FILLER = "".join(f"    total = total + {number} * total\n" for number in range(40))
 
@@ -154,18 +155,6 @@ def test_the_classic_scorer_takes_entry_points_too() -> None:
 
 
 @given(st.data())
-def test_a_score_is_the_sum_of_its_parts_without_words(data: st.DataObject) -> None:
-    files = data.draw(workspaces)
-    request = data.draw(requests(files))
-    made = snapshot_of(files)
-    found = entry(made, request, data.draw(changes(files)))
-    if found is None:
-        return
-    for file in rank(made, "", found).files:
-        assert file.score == pytest.approx(sum(file.parts.values()), abs=1e-5)
-
-
-@given(st.data())
 def test_a_focus_and_changes_take_from_no_score(data: st.DataObject) -> None:
     files = data.draw(workspaces)
     request = data.draw(requests(files))
@@ -176,6 +165,36 @@ def test_a_focus_and_changes_take_from_no_score(data: st.DataObject) -> None:
     if not before.is_fallback:
         for file in before.files:
             assert after.score(file.path) >= file.score
+
+
+@given(st.data())
+def test_a_focus_and_changes_leave_no_hit_out(data: st.DataObject) -> None:
+    files = data.draw(workspaces)
+    made = snapshot_of(files)
+    asked = Request(query=data.draw(queries), budget_tokens=50_000)
+    focus = tuple(data.draw(st.lists(foci(files), max_size=3)))
+    more = replace(asked, focus=focus, diff="HEAD")
+    before = plan(made, asked)
+    after = plan(made, more, changed=data.draw(changes(files)))
+    if not before.ranking.is_fallback:
+        assert set(before.paths) <= set(after.paths)
+
+
+def test_a_weak_hit_is_no_noise_beside_a_strong_focus() -> None:
+    files = {
+        "strong.py": function("strong", "    quote = escape = comma = 1\n"),
+        "weak.py": function("other", "    comma = 2\n"),
+        "tests/test_it.py": function("tested", "    comma = 1\n"),
+    }
+    made = snapshot_of(files)
+    asked = Request(query="quote escape comma", budget_tokens=50_000)
+    plain = plan(made, asked)
+    assert plain.ranking.score("strong.py") == 1.0
+    assert MIN_SCORE_SHARE < plain.ranking.score("weak.py") < 2 * MIN_SCORE_SHARE
+    assert plain.paths == ("strong.py", "weak.py")
+    focused = plan(made, replace(asked, focus=(Focus("strong.py", Lines(1, 1)),)))
+    assert focused.ranking.score("strong.py") == 2.0
+    assert focused.paths == ("strong.py", "weak.py")
 
 
 @given(st.data())

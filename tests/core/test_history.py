@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from contextpack.codec import Damaged
 from contextpack.history import (
     MAX_COMMITS,
+    MAX_TOGETHER,
     NO_HISTORY,
+    SMOOTHING,
     Commit,
     Touch,
     alike,
     archived,
+    companions,
     credited,
     extended,
     restored,
@@ -70,3 +73,29 @@ def test_a_query_that_no_commit_is_about_makes_none_stand_out() -> None:
     (all_of_it,) = credited(history, {"glob": 1.0}).values()
     (a_part,) = credited(history, {"glob": 1.0, "comma": 1.0, "unicorn": 1.0}).values()
     assert 0 < a_part < all_of_it
+
+
+def test_companions_are_what_commits_changed_together() -> None:
+    def made(*paths: str) -> Commit:
+        return Commit("comma", tuple(Touch(path) for path in paths))
+
+    wide = [f"wide{n}.py" for n in range(MAX_TOGETHER)]
+    history = extended(
+        NO_HISTORY,
+        "x",
+        [
+            made("a.py", "b.py"),
+            made("a.py", "b.py", "c.py"),
+            made("a.py", *wide),
+            made("once.py", "c.py"),
+        ],
+    )
+    found = companions(history, {"a.py": 2.0})
+    assert found.keys() == {"b.py", "c.py"}
+    # Two commits of `a.py` are small enough to count, as many hold `b.py`, one of them alone.
+    assert found["b.py"] == pytest.approx(2.0 * (1 + 1 / 2) / (2 + SMOOTHING))
+    assert 0 < found["c.py"] < found["b.py"]
+    assert companions(history, {"once.py": 1.0, "unknown.py": 1.0}) == {}
+    both = companions(history, {"a.py": 2.0, "c.py": 1.0})
+    assert both["b.py"] == found["b.py"]
+    assert both["a.py"] > 0

@@ -91,7 +91,10 @@ def test_an_index_that_was_changed_joins_like_a_new_one() -> None:
 
 
 def test_a_root_inside_of_another_has_its_files_alone() -> None:
-    outer = {**SHOP, **below("libs/bank", BANK)}
+    # Nor has the outer one its edges: what is imported from there is another's.
+    uses = {"use.py": "import libs.bank.src.cart\n"}
+    outer = {**SHOP, **uses, **below("libs/bank", BANK)}
+    assert 0 < len(snapshot_of(outer).importing)
     skipped = (Skip("libs/bank/.env", Reason.SECRET), Skip("dist/", Reason.IGNORED, "x"))
     both = joined(
         [
@@ -99,7 +102,9 @@ def test_a_root_inside_of_another_has_its_files_alone() -> None:
             Member("bank", snapshot_of(BANK, (Skip(".env", Reason.SECRET),))),
         ]
     )
-    files = below("shop", SHOP) | below("bank", BANK)
+    files = below("shop", SHOP | uses) | below("bank", BANK)
+    sources, targets = both.importing.tolist(), both.imported.tolist()
+    assert all(both.paths[slot].startswith("bank/") for slot in (*sources, *targets))
     assert sorted(files) == sorted(both.sources) == sorted(both.slots)
     assert ["bank/.env", "shop/dist/"] == [skip.path for skip in both.skipped]
     pack = packed(files, Request(query="pay the balance of a cart"), both)

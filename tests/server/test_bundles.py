@@ -111,6 +111,23 @@ def test_refresh_shows_the_difference_and_writes_when_told(
     assert capfd.readouterr().out == ""
 
 
+def test_a_bundle_that_an_editor_gave_other_line_ends_is_the_same(
+    root: Path, bundle: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bundle.write_bytes(bundle.read_bytes().replace(b"\n", b"\r\n"))
+    assert run("refresh", bundle, "--root", root) == cli.OK
+    assert capfd.readouterr().out == ""
+
+
+def test_a_bundle_that_is_cut_off_holds_nothing(
+    root: Path, bundle: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = bundle.read_bytes()
+    bundle.write_bytes(data[: min(data.index(b"import tax"), data.index(b"RATE = 1"))])
+    assert run("verify", bundle, "--root", root) == cli.NOTHING
+    assert "no range can be compared: the bundle is cut off" in capfd.readouterr().out
+
+
 def test_refresh_says_which_files_changed(
     root: Path, bundle: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

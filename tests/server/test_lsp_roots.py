@@ -209,7 +209,10 @@ def test_each_repository_says_what_is_left_out_of_its_own_files(
     client: Client, shop: Path, desk: Path
 ) -> None:
     client.initialize()
-    (desk / ".contextpack.toml").write_text('exclude = ["*.ts"]\ntext-format = "xml"\n')
+    (desk / ".contextpack.toml").write_text(
+        'exclude = ["*.ts"]\ntext-format = "xml"\nmax-file-bytes = 30\n'
+    )
+    (desk / "long.md").write_text("objections to a checkout " * 9)
     (shop / "more.ts").write_text("export const checkout = 'objections'\n")
     pack = pack_of(client, shop, desk)
     assert "shop/more.ts" in paths(pack)
@@ -217,6 +220,8 @@ def test_each_repository_says_what_is_left_out_of_its_own_files(
         path for path in paths(pack) if path.startswith("desk/") and path.endswith(".ts")
     ]
     assert "markdown" == pack["report"]["format"]
+    assert "desk/long.md" not in paths(pack)
+    assert "shop/src/lending/policy.py" in paths(pack)
 
 
 def test_a_change_in_any_of_the_roots_is_told_once(
@@ -271,6 +276,9 @@ def test_a_pack_of_several_roots_is_written_and_closed(
     file = tmp_path / "bundle.md"
     client.command("export", {"packId": pack["packId"], "file": str(file)})
     assert file.read_text() == pack["text"]
+    why = client.command("why", {"packId": pack["packId"], "path": "desk/checkout.ts"})
+    assert ("in", "desk/checkout.ts") == (why["state"], why["path"])
+    assert ["desk", "shop"] == [root["name"] for root in why["roots"]]
     ranked = client.command("explain", {"query": QUERY, "roots": [str(shop), str(desk)]})
     assert {"shop", "desk"} == {f["path"].partition("/")[0] for f in ranked["files"]}
     assert ["desk", "shop"] == [root["name"] for root in ranked["roots"]]

@@ -93,7 +93,7 @@ export function activate(context: vscode.ExtensionContext): void {
       current();
       await documents.explain(await server.ask<Explanation>(COMMANDS.explain, fields(packing.asked!)));
     },
-    why: async (target?: vscode.Uri | File) => {
+    whyEntry: async (target?: vscode.Uri | File) => {
       const { root } = current();
       const uri = target instanceof vscode.Uri ? target : vscode.window.activeTextEditor?.document.uri;
       const path = target !== undefined && 'kind' in target ? target.path : uri && below(root, uri);

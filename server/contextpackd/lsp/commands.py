@@ -11,6 +11,7 @@ from contextpack.ranking import RankedChunk
 from contextpack.text import display_path
 from contextpackd import graphs, output, queries, wire
 from contextpackd.errors import FieldProblem
+from contextpackd.explanations import explanation
 from contextpackd.joint import Site, file_below, named
 from contextpackd.lsp import params
 from contextpackd.lsp.asking import Where, answered, shown
@@ -20,6 +21,7 @@ from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.roots import Cause, Kind
 from contextpackd.view import Progress
+from contextpackd.why import why
 from contextpackd.wire import Json
 from contextpackd.workspace import Scan, Workspace
 
@@ -105,8 +107,36 @@ async def _explain(session: Session, fields: Fields, progress: Progress) -> Json
     top = _top(fields)
 
     def job(site: Site, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(site, request, report, rules)
-        return found.scan, wire.explanation_json(found, top)
+        found = explanation(site, request, top, report, rules)
+        return found.scan, wire.explanation_json(found)
+
+    return await _asked(session, where, job, progress)
+
+
+async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
+    previous = None
+    if isinstance(pack_id := fields.get("packId"), str):
+        held = session.packs.named(pack_id)
+        for name in ("root", "roots"):
+            if name in fields:
+                raise FieldProblem(name, "is that of the pack")
+        where, previous = held.roots, held.answer.pack.standing
+        request = session.request(where, {**held.fields, **fields})
+    else:
+        where = session.roots_of(fields)
+        request = session.request(where, fields)
+    rules = session.rules
+    path, uri, line = fields.get("path"), fields.get("uri"), fields.get("line")
+    if not isinstance(path, str):
+        document = session.located(uri) if isinstance(uri, str) else None
+        if document is None:
+            raise FieldProblem("path", "must be given, or `uri` of a local file")
+        path = str(document)
+    place, at = path, line if isinstance(line, int) else None
+
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        found = why(site, request, place, at, report, previous, rules)
+        return found.scan, wire.why_json(found)
 
     return await _asked(session, where, job, progress)
 
@@ -117,12 +147,12 @@ async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
     top = _top(fields)
 
     def job(site: Site, report: Progress) -> tuple[Scan, Json]:
-        found = queries.explanation(site, request, report, rules)
-        best = islice(found.ranking.chunks(), top)
-        return found.scan, {
-            "query": found.request.query, **wire.where_json(found.roots, found.scan),
-            "nRanked": found.ranking.n_relevant,
-            "chunks": [_chunk_json(found.roots, chunk) for chunk in best],
+        scan, ranking = queries.ranked(site, request, report, rules)
+        best = islice(ranking.chunks(), top)
+        return scan, {
+            "query": request.query, **wire.where_json(site.roots, scan),
+            "nRanked": ranking.n_relevant,
+            "chunks": [_chunk_json(site.roots, chunk) for chunk in best],
         }  # fmt: skip
 
     return await _asked(session, where, job, progress)
@@ -215,6 +245,7 @@ RUNS: Mapping[Command, Run] = MappingProxyType(
         params.LIVE: _live,
         params.CLOSE: _close,
         params.EXPLAIN: _explain,
+        params.WHY: _why,
         params.FILES: _files,
         params.SEARCH: _search,
         params.GRAPH: _graph,

@@ -94,9 +94,25 @@ CLOSE = Command(
 )  # fmt: skip
 EXPLAIN = Command(
     "contextpack.explain",
-    "The ranking of files for a task, every score with its parts.",
+    "The scores of a bundle's files and parts and of the best outside, each with what makes it.",
     Takes.ALL,
-    (_QUERY, *_ROOTS, _TOP),
+    (
+        _QUERY,
+        *_ROOTS,
+        Field("top", Shape.COUNT, f"how many outside the bundle (default: {DEFAULT_TOP})"),
+    ),
+)
+WHY = Command(
+    "contextpack.why",
+    "Why a file, or the part of it at a line, is in the bundle for a task or out.",
+    Takes.ALL,
+    (
+        Field("query", Shape.TEXT, "the task in words; required without `packId`"),
+        *_ROOTS,
+        Field("path", Shape.NAME, "the file, relative to the root; without it that of `uri`"),
+        Field("line", Shape.COUNT, "a line of it, from 1; without one the whole file is meant"),
+        Field("packId", Shape.NAME, "in the pack that this names, with fields as given here"),
+    ),
 )
 FILES = Command(
     "contextpack.files",
@@ -136,7 +152,7 @@ STATUS = Command(
     (),
 )
 
-COMMANDS = (PACK, LIVE, CLOSE, EXPLAIN, FILES, SEARCH, GRAPH, EXPORT, STATUS)
+COMMANDS = (PACK, LIVE, CLOSE, EXPLAIN, WHY, FILES, SEARCH, GRAPH, EXPORT, STATUS)
 """Every command, in the order of `editors/PROTOCOL.md`."""
 
 _DISCOVERY = frozenset({"include", "exclude", "max_file_bytes"})
@@ -209,7 +225,7 @@ def checked(command: Command, arguments: Sequence[object] | None) -> dict[str, o
     for field in command.fields:
         if field.is_required and field.name not in given:
             raise FieldProblem(field.name, f"must be {field.shape.value}")
-    if command is PACK and "packId" not in given and "query" not in given:
+    if command in (PACK, WHY) and "packId" not in given and "query" not in given:
         raise FieldProblem("query", f"must be {Shape.TEXT.value}")
     return given
 

@@ -9,7 +9,7 @@ from pygls.lsp.server import LanguageServer
 
 from contextpackd.lsp.actions import KIND, actions
 from contextpackd.lsp.commands import RUNS, Run
-from contextpackd.lsp.params import EXPLAIN, FILES, GRAPH, PACK, SEARCH, Command, checked
+from contextpackd.lsp.params import EXPLAIN, FILES, GRAPH, PACK, SEARCH, WHY, Command, checked
 from contextpackd.lsp.parent import watched
 from contextpackd.lsp.positions import Encoding
 from contextpackd.lsp.progress import WorkDone
@@ -30,7 +30,7 @@ else:
 
 NAME = "contextpackd"
 
-_SHOWS_WORK = frozenset({PACK, EXPLAIN, FILES, SEARCH, GRAPH})
+_SHOWS_WORK = frozenset({PACK, EXPLAIN, WHY, FILES, SEARCH, GRAPH})
 """The commands that may have to index first."""
 
 

@@ -1,0 +1,295 @@
+"""Why a file or a part of it is in a pack or out of it, and what would change that.
+
+A target that is out at one budget may be in at a smaller one, where what is better did not fit
+either, and out at a larger one again. So nothing here believes that more room lets in more: the
+smallest budget is looked for by packing, and how many smaller ones were never tried is told.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from contextpack.bundle import Pack
+from contextpack.ledger import entry_of
+from contextpack.model import LedgerEntry, Outcome, Path, Piece, Reason
+from contextpack.plan import Candidate, Plan, floor_of
+from contextpack.ranking import RankedChunk, Ranking
+from contextpack.render import framed, ranges, render_piece
+from contextpack.shelf import Desk, grown
+from contextpack.text import Lined, Lines
+
+# Who asks wants to know how much is missing: from this many times the budget on, nobody pays it.
+# Packing beyond the last number takes a second a time.
+MAX_BUDGET_SHARE = 4
+MIN_MOST_TOKENS = 32_000
+MAX_MOST_TOKENS = 200_000
+
+# Each budget that is tried first is larger than the one before by this share.
+RUNG_SHARE = 0.25
+
+# So many packs are made to look for a smaller budget in between, and no more than this many
+# tokens are packed for that: most of what a pack costs grows with its budget.
+MAX_TRIES = 128
+MAX_TRIED_TOKENS = 400_000
+
+
+class State(StrEnum):
+    """How far a target stands in a text."""
+
+    IN = "in"
+    PART = "part"  # Some of the lines of a chunk, such as a signature.
+    OUT = "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file, or a chunk of it.
+
+    A file is in when any of it is shown; a chunk when all of its lines are that are not blank.
+    """
+
+    path: Path
+    chunk: RankedChunk | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The smallest budget that lets a target in, as far as was looked."""
+
+    budget_tokens: int | None
+    """It is in with this budget, and out with one token less; None when no budget was found."""
+    n_packs: int
+    """With how many budgets it was tried."""
+    n_untried: int
+    """How many smaller budgets (all of them, without one) were not: 0 is a proof."""
+    most_tokens: int
+    """The largest budget that was tried, or ruled out without trying."""
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """What of one file leaves a bundle."""
+
+    path: Path
+    ranges: tuple[Lines, ...]
+    is_gone: bool
+    """Whether nothing else of it stays."""
+
+
+def shown(pack: Pack, path: Path) -> tuple[Lines, ...]:
+    """The lines of a file that stand in a pack, in file order."""
+    piece = pack.account.shelf.pieces.get(path)
+    return ranges(piece) if piece is not None else ()
+
+
+def state(pack: Pack, target: Target, text: Lined) -> State:
+    """How far a target stands in a pack; `text` is that of its file."""
+    if target.chunk is None:
+        return State.IN if target.path in pack.account.shelf.pieces else State.OUT
+    lines = target.chunk.lines
+    spans = shown(pack, target.path)
+    if not any(_common(span, lines) for span in spans):
+        return State.OUT
+    is_rest_blank = all(not text.of(gap).strip() for gap in gaps(spans, lines))
+    return State.IN if is_rest_blank else State.PART
+
+
+def candidate_of(plan: Plan, target: Target) -> Candidate | None:
+    """The best candidate of a file, or the one that has all lines of a chunk; None without."""
+    for candidate in plan.candidates:
+        if candidate.path == target.path and (
+            target.chunk is None
+            or _common(candidate.lines, target.chunk.lines) == target.chunk.lines
+        ):
+            return candidate
+    return None
+
+
+def decision(pack: Pack, plan: Plan, target: Target, text: Lined) -> LedgerEntry:
+    """What became of a target: of a file its entry in the ledger, of a chunk one like it."""
+    whole = entry_of(pack.account, target.path)
+    chunk = target.chunk
+    if chunk is None:
+        return whole
+    entry = LedgerEntry(
+        path=target.path,
+        outcome=Outcome.EXCLUDED,
+        reason=Reason.OVER_BUDGET,
+        tokens=chunk.tokens,
+        score=chunk.score or None,
+    )
+    if state(pack, target, text) is State.IN:
+        return replace(entry, outcome=whole.outcome, reason=whole.reason)
+    if target.path in pack.account.forced:
+        return entry
+    if chunk.score <= 0 and not pack.account.ranking.score(target.path):
+        return replace(entry, reason=Reason.NOT_RELEVANT)
+    candidate = candidate_of(plan, target)
+    if candidate is None:
+        if chunk.score <= 0:
+            return replace(entry, reason=Reason.NOT_RELEVANT)
+        is_cut_off = plan.is_capped and chunk.score >= floor_of(plan.ranking)
+        return replace(entry, reason=Reason.MAX_CANDIDATES if is_cut_off else Reason.BELOW_CUT)
+    repeat = pack.account.repeats.get((candidate.path, candidate.lines))
+    if repeat is not None:
+        better, similarity = repeat
+        return replace(
+            entry, reason=Reason.NEAR_DUPLICATE, duplicate_of=better, similarity=similarity
+        )
+    return (
+        entry
+        if candidate.score >= chunk_cut(pack, plan)
+        else replace(entry, reason=Reason.BELOW_CUT)
+    )
+
+
+def chunk_cut(pack: Pack, plan: Plan) -> float:
+    """The lowest score among the candidates all of whose lines are in; 0 without any."""
+    return min(
+        (
+            candidate.score
+            for candidate in plan.candidates
+            if candidate.path not in pack.account.forced
+            and any(
+                _common(span, candidate.lines) == candidate.lines
+                for span in shown(pack, candidate.path)
+            )
+        ),
+        default=0.0,
+    )
+
+
+def overshoot(pack: Pack, path: Path, lines: Lines, desk: Desk) -> int:
+    """By how many tokens the pack's text is over the limit with these lines put into it.
+
+    0 or less where there would be room.
+    """
+    pieces: dict[Path, Piece] = {
+        name: pack.account.shelf.pieces[name] for name in pack.account.order
+    }
+    piece = grown(pieces.get(path), path, [lines], desk)
+    if piece is None:
+        return 0
+    pieces[path] = piece
+    rendered = [render_piece(piece, desk.style) for piece in pieces.values()]
+    return desk.count(framed(rendered, list(pieces), desk.style)) - desk.limit
+
+
+def rank_of(ranking: Ranking, target: Target) -> int | None:
+    """The place of a file among files, or of a chunk among chunks, from 1; None without a score."""
+    if target.chunk is None:
+        found = ranking.best()
+        return found.index(target.path) + 1 if ranking.score(target.path) > 0 else None
+    if target.chunk.score <= 0:
+        return None
+    # Those of a score are few.
+    found_chunks = ranking.chunks(target.chunk.score)
+    return next(
+        n for n, chunk in enumerate(found_chunks, 1) if chunk.number == target.chunk.number
+    )
+
+
+def with_first(plan: Plan, candidate: Candidate) -> Plan:
+    """The plan with one candidate before all others, whether it was among them or not."""
+    top = max((other.score for other in plan.candidates), default=0.0)
+    others = [
+        c for c in plan.candidates if (c.path, c.lines) != (candidate.path, candidate.lines)
+    ]
+    return replace(plan, candidates=(replace(candidate, score=top + 1), *others))
+
+
+def displaced(before: Pack, after: Pack) -> tuple[Displaced, ...]:
+    """What stands in one pack and not in the other, in the order of the first."""
+    found: list[Displaced] = []
+    for path in before.account.order:
+        stays = shown(after, path)
+        gone = [gap for span in shown(before, path) for gap in gaps(stays, span)]
+        is_gone = path not in after.account.shelf.pieces
+        if gone or is_gone:
+            found.append(Displaced(path, tuple(gone), is_gone))
+    return tuple(found)
+
+
+def most_of(budget: int) -> int:
+    """The largest budget that is worth trying for who has this one."""
+    return max(budget, min(MAX_MOST_TOKENS, max(MIN_MOST_TOKENS, MAX_BUDGET_SHARE * budget)))
+
+
+def smallest(admits: Callable[[int], bool], least: int, most: int) -> Admission:
+    """The smallest budget from `least` to `most` that admits, as far as a bounded search finds.
+
+    First a ladder of budgets from below, up to the first that admits; then, between it and the
+    one tried below, where that begins; then, for as long as the bounds allow, the middles of the
+    widest gaps further below. That no budget below `least` admits is for the caller to know.
+    """
+    outs = [least - 1]
+    n_packs = n_tokens = 0
+
+    def is_in(budget: int) -> bool:
+        nonlocal n_packs, n_tokens
+        n_packs, n_tokens = n_packs + 1, n_tokens + budget
+        is_admitted = admits(budget)
+        if not is_admitted:
+            insort(outs, budget)
+        return is_admitted
+
+    def begin(high: int) -> int:
+        low = outs[bisect_left(outs, high) - 1]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if is_in(middle):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    high = most + 1
+    for rung in _rungs(least, most):
+        if is_in(rung):
+            high = begin(rung)
+            break
+    while n_packs < MAX_TRIES and n_tokens < MAX_TRIED_TOKENS:
+        gap = _widest(outs, high)
+        if gap is None:
+            break
+        if is_in(gap):
+            high = begin(gap)
+    n_untried = high - least - sum(least <= out < high for out in outs)
+    return Admission(high if high <= most else None, n_packs, n_untried, most)
+
+
+def _rungs(least: int, most: int) -> Iterator[int]:
+    rung = least
+    while rung < most:
+        yield rung
+        rung += max(1, int(rung * RUNG_SHARE))
+    if least <= most:
+        yield most
+
+
+def _widest(outs: Sequence[int], high: int) -> int | None:
+    """The middle of the widest gap, in proportion, between what was tried; None without one."""
+    below = [*(out for out in outs if out < high), high]
+    gaps = [(upper / (lower + 1), lower, upper) for lower, upper in pairwise(below)]
+    _, lower, upper = max(gaps, default=(0.0, 0, 1))
+    return (lower + upper) // 2 if upper - lower > 1 else None
+
+
+def _common(one: Lines, other: Lines) -> Lines | None:
+    start, end = max(one.start, other.start), min(one.end, other.end)
+    return Lines(start, end) if start <= end else None
+
+
+def gaps(parts: Iterable[Lines], whole: Lines) -> list[Lines]:
+    """What of a range is in none of these parts, which stand in order and may reach beyond it."""
+    found: list[Lines] = []
+    start = whole.start
+    for part in parts:
+        if part.start > whole.end:
+            break
+        if start < part.start:
+            found.append(Lines(start, part.start - 1))
+        start = max(start, part.end + 1)
+    return found if start > whole.end else [*found, Lines(start, whole.end)]

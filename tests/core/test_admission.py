@@ -1,0 +1,92 @@
+"""Why something is in a pack or out: each claim is held against packs that are made for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextpack.admission import (
+    MAX_TRIED_TOKENS,
+    MAX_TRIES,
+    Admission,
+    gaps,
+    most_of,
+    smallest,
+)
+from contextpack.text import Lines, merged
+
+MOST = 3000
+
+
+def account(
+    admitting: set[int], least: int = 1, most: int = MOST
+) -> tuple[Admission, list[int]]:
+    tried: list[int] = []
+
+    def admits(budget: int) -> bool:
+        tried.append(budget)
+        return budget in admitting
+
+    return smallest(admits, least, most), tried
+
+
+ranges = st.tuples(st.integers(1, MOST), st.integers(1, 400)).map(
+    lambda drawn: range(drawn[0], min(MOST + 1, drawn[0] + drawn[1]))
+)
+
+
+@given(st.lists(ranges, max_size=4), st.integers(1, 40))
+def test_a_budget_that_is_found_admits_and_no_smaller_one_that_was_tried(
+    islands: list[range], least: int
+) -> None:
+    admitting = {budget for island in islands for budget in island if budget >= least}
+    found, tried = account(admitting, least)
+    assert len(tried) == len(set(tried)) == found.n_packs
+    assert all(least <= budget <= MOST for budget in tried)
+    budget = found.budget_tokens
+    if budget is None:
+        assert admitting.isdisjoint(tried)
+        assert MOST + 1 - least - len(tried) == found.n_untried
+        return
+    assert budget in admitting
+    assert budget - 1 not in admitting
+    assert budget - 1 in tried or budget == least
+    assert admitting.isdisjoint(n for n in tried if n < budget)
+    assert budget - least - sum(n < budget for n in tried) == found.n_untried
+    if found.n_untried == 0:
+        assert min(admitting) == budget
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_where_all_can_be_tried_the_budget_is_the_smallest(first: int, second: int) -> None:
+    lone, more = sorted((first, second))
+    found, _ = account({lone, *range(more, 100)}, most=100)
+    assert (lone, 0) == (found.budget_tokens, found.n_untried)
+
+
+def test_the_search_is_bounded() -> None:
+    for most in (1_000_000, 10_000):
+        _, tried = account(set(), most=most)
+        *before, last = tried
+        assert len(tried) <= MAX_TRIES or sum(before) <= MAX_TRIED_TOKENS
+        assert most == max(tried)
+        assert last
+
+
+lines_of_files = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 6)), max_size=5).map(
+    lambda drawn: merged(Lines(start, start + length) for start, length in drawn)
+)
+
+
+@given(lines_of_files, st.tuples(st.integers(1, 30), st.integers(0, 12)))
+def test_what_is_missing_of_a_range(parts: tuple[Lines, ...], drawn: tuple[int, int]) -> None:
+    whole = Lines(drawn[0], drawn[0] + drawn[1])
+    shown = {line for part in parts for line in range(part.start, part.end + 1)}
+    missing = [line for gap in gaps(parts, whole) for line in range(gap.start, gap.end + 1)]
+    assert [n for n in range(whole.start, whole.end + 1) if n not in shown] == missing
+
+
+@pytest.mark.parametrize(
+    ("budget", "most"), [(1, 32_000), (8000, 32_000), (16_000, 64_000), (900_000, 900_000)]
+)
+def test_how_far_is_worth_looking(budget: int, most: int) -> None:
+    assert most == most_of(budget)
