@@ -5,6 +5,7 @@
 ---@class contextpack.Answer
 ---@field query string
 ---@field root string
+---@field roots? table[] In place of `root`, in answers about several.
 ---@field budgetTokens integer
 ---@field freshness 'scanned'|'watched'
 ---@field tokens integer Of `text`.
