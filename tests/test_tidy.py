@@ -23,7 +23,7 @@ LAYERS = [
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},
-    {"archive", "factors", "mentions", "entry"},
+    {"archive", "factors", "joined", "mentions", "entry"},
     {"ranking"},
     {"rank", "baseline", "names"},
     {"select", "allocate"},

@@ -48,6 +48,7 @@ from contextpack.stable import (
     Field,
     Standing,
     changes,
+    follows,
     in_place,
     successor,
     total_score,
@@ -143,7 +144,7 @@ def finish(
     arrange = _arrangement(plan, times or {}, standing)
     fresh, text, tokens = _rendered(shelf, arrange, desk)
     shelf = fresh
-    if previous and fits_frame:
+    if previous and fits_frame and follows(plan.request, previous):
         followed = successor(fresh, standing, choices, desk)
         shelf, text, tokens = _rendered(followed, arrange, desk)
     order = arrange(list(shelf.pieces))
@@ -179,6 +180,7 @@ def finish(
             revision=standing.revision + is_new,
             pieces=tuple(shelf.pieces[path] for path in order),
             digests=MappingProxyType({path: choices.digests[path] for path in order}),
+            request=plan.request,
         ),
     )
 

@@ -2,7 +2,9 @@
 
 A model's provider keeps the work on a prompt's beginning for the next prompt that begins the same
 way. So a successor starts from the pieces of its predecessor, not from nothing, and moves
-towards the choice that would be made without one (the fresh choice) only where that pays:
+towards the choice that would be made without one (the fresh choice) only where that pays.
+That is for a workspace that changes under one question. Who asks for something else (other pins,
+another budget) gets the fresh choice, in which what stood before only keeps its order.
 
 - A file that is gone, or not relevant any more, leaves; a file that changed is shown anew, in its
   old place; what the request names is in whatever stands.
@@ -17,7 +19,7 @@ is the same again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -25,6 +27,7 @@ from contextpack.model import Path, Piece, Style
 from contextpack.plan import Candidate
 from contextpack.ranking import SCORE_DIGITS
 from contextpack.render import ranges, render_piece
+from contextpack.request import Request
 from contextpack.shelf import (
     JOINED_TOKENS,
     Desk,
@@ -46,6 +49,10 @@ MARGIN = 0.1
 # A chunk of a changed file is one that stood when so much of its lines did. Half: an edit inside a
 # function leaves most of it, and another function shares little more than its `return`.
 SAME_SHARE = 0.5
+
+# What of a request is no demand: where somebody looks changes with every move, as the workspace
+# does, and a bundle that was made anew each time would follow nothing.
+_NO_DEMANDS = frozenset({"ledger", "focus"})
 
 
 class ChangeKind(StrEnum):
@@ -92,6 +99,8 @@ class Standing:
     """In the order of the text."""
     digests: Mapping[Path, str]
     """Of the files that the pieces were taken from."""
+    request: Request | None = None
+    """What was asked; None where nobody knows, which is as if it was the same."""
 
 
 NOTHING_STANDS = Standing("", 0, (), MappingProxyType({}))
@@ -138,6 +147,16 @@ def successor(fresh: Shelf, standing: Standing, field: Field, desk: Desk) -> She
     fresh_score = total_score(fresh, field)
     is_too_dear = total_score(current, field) < (1 - MARGIN) * fresh_score
     return fresh if is_too_dear else current
+
+
+def follows(request: Request, standing: Standing) -> bool:
+    """Whether the choice for a request goes on from what stands: it is the same question."""
+    before = standing.request
+    return before is None or all(
+        getattr(before, field.name) == getattr(request, field.name)
+        for field in fields(Request)
+        if field.name not in _NO_DEMANDS
+    )
 
 
 def total_score(shelf: Shelf, field: Field) -> float:

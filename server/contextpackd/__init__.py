@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["open"]
 
 
-def open(root: str | Path, *, force: bool = False) -> "Root":  # noqa: A001  # `contextpackd.open` reads well
-    """A directory as a workspace. Nothing is read before the first question.
+def open(root: str | Path, *others: str | Path, force: bool = False) -> "Root":  # noqa: A001  # `contextpackd.open` reads well
+    """A directory as a workspace, or several as one. Nothing is read before the first question.
 
     Raises `contextpackd.errors.RootProblem`; `force` accepts `/` and the home directory.
     """
     # Imported when it is called for: every module of the package pays for what stands here.
     from contextpackd.door import open_root
 
-    return open_root(root, force=force)
+    return open_root(root, *others, force=force)

@@ -35,6 +35,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def roots_of(parsed: argparse.Namespace) -> list[Path]:
+    """The roots that a command is about, as they were given; at least one."""
+    if (root := getattr(parsed, "root", None)) is not None:
+        return [root]
+    return parsed.roots or [Path()]
+
+
 def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     """The parser of all commands. `handlers` run them, by the command's name."""
     made = argparse.ArgumentParser(
@@ -52,6 +59,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
         """examples:
   contextpackd pack "retry failed uploads" --budget 8k
   contextpackd pack "why does login fail" --root ~/src/app --copy
+  contextpackd pack "why does login fail" --root ~/src/app --root ~/src/api
   pytest 2>&1 | contextpackd pack - --budget 16k --model claude --output bundle.md
   contextpackd pack "add a discount" --pin src/cart.py --detail src/tax.py=outline --report
   contextpackd pack "is this right?" --diff           # what changed, who uses and who tests it
@@ -59,7 +67,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
   contextpackd pack "late fees" --focus src/cart.py:40-60""",
     )  # fmt: skip
     _add_query(pack)
-    _add_root(pack)
+    _add_root(pack, takes_several=True)
     _add_options(pack, OPTIONS)
     pack.add_argument(
         "--format", choices=[*Format, ENVELOPE], default=None,
@@ -80,7 +88,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
   contextpackd explain "retry failed uploads" --top 5 --format json""",
     )  # fmt: skip
     _add_query(explain)
-    _add_root(explain)
+    _add_root(explain, takes_several=True)
     _add_options(explain, OPTIONS)
     _add_table_format(explain)
     explain.add_argument(
@@ -115,7 +123,7 @@ examples:
   contextpackd files
   contextpackd files --exclude 'docs/**' --format json""",
     )  # fmt: skip
-    _add_root(files)
+    _add_root(files, takes_several=True)
     _add_options(files, _discovery_options())
     _add_table_format(files)
 
@@ -294,10 +302,20 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_root(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--root", type=Path, default=Path(), metavar="DIR", help="the workspace (default: here)"
-    )
+def _add_root(parser: argparse.ArgumentParser, *, takes_several: bool = False) -> None:
+    if takes_several:
+        parser.add_argument(
+            "--root", dest="roots", type=Path, action="append", metavar="DIR",
+            help="the workspace; several are packed as one (default: here)",
+        )  # fmt: skip
+    else:
+        parser.add_argument(
+            "--root",
+            type=Path,
+            default=Path(),
+            metavar="DIR",
+            help="the workspace (default: here)",
+        )
     parser.add_argument(
         "--force", action="store_true", help="accept / and the home directory as root"
     )

@@ -89,7 +89,8 @@ def renewal(workspace: Workspace, file: Path, text: str, progress: Progress) -> 
         )
     shown = {part.path for part in found.parts}
     sources, files, _ = _files(workspace, request, shown, progress)
-    result = answer(workspace, request, progress, _standing(found, text, sources, files))
+    standing = replace(_standing(found, text, sources, files), request=request)
+    result = answer(workspace, request, progress, standing)
     then, now = text, result.pack.text
     if _is_converted(text):
         then, now = (shown.replace("\r\n", "\n") for shown in (then, now))

@@ -17,8 +17,9 @@ from contextpack.snapshot import Source
 from contextpack.text import Lines, display_path
 from contextpackd import git, revisions
 from contextpackd.errors import GitUnavailable, OptionProblem
+from contextpackd.joint import Site, only_root
 from contextpackd.revisions import Index
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 # New files are held against those that went only while there are few: a moved directory is many
 # of both, and each pair costs reading two texts.
@@ -46,32 +47,31 @@ class _Difference:
     """Files of the commit that are not there any more."""
 
 
-def changed(workspace: Workspace, scan: Scan, request: Request) -> Changed | None:
-    """The lines of candidates that differ from the request's revision.
+def changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
+    """The lines of one root's candidates that differ from the request's revision.
 
     None when a file changed meanwhile. Raises `OptionProblem` where there is no such revision,
     or no repository.
     """
     assert request.revision is not None
+    root = only_root(workspace)
     try:
-        git.toplevel(workspace.root)
+        git.toplevel(root)
         found = _difference(workspace, scan, request, request.revision)
         texts = workspace.texts(scan.snapshot, found.before, request.max_file_bytes)
         if texts is None:
             return None
         return MappingProxyType(_lines(workspace, request, found, texts))
     except GitUnavailable as problem:
-        shown = display_path(str(workspace.root))
+        shown = display_path(str(root))
         raise OptionProblem(
             "staged" if request.diff is None else "diff",
             f"needs a git repository: {shown}: {problem.reason}; --focus and --from work without",
         ) from problem
 
 
-def _difference(
-    workspace: Workspace, scan: Scan, request: Request, revision: str
-) -> _Difference:
-    root, sources = workspace.root, scan.snapshot.sources
+def _difference(workspace: Site, scan: Scan, request: Request, revision: str) -> _Difference:
+    root, sources = only_root(workspace), scan.snapshot.sources
     commit = git.commit_of(root, revision)
     # Before the first commit everything is new.
     if commit is None and (revision != HEAD or git.head(root) is not None):
@@ -128,11 +128,11 @@ def _is_below(path: Path, folders: frozenset[str]) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders)
 
 
-def _kept(workspace: Workspace, request: Request, untracked: list[Path]) -> Iterable[Path]:
+def _kept(workspace: Site, request: Request, untracked: list[Path]) -> Iterable[Path]:
     """Those that git would show as untracked: an option may bring in what it ignores."""
     if not request.include:
         return untracked
-    rules = git.rules(workspace.root, untracked)
+    rules = git.rules(only_root(workspace), untracked)
     return [
         path
         for path, rule in zip(untracked, rules, strict=True)
@@ -141,14 +141,14 @@ def _kept(workspace: Workspace, request: Request, untracked: list[Path]) -> Iter
 
 
 def _lines(
-    workspace: Workspace, request: Request, found: _Difference, texts: Mapping[Path, str]
+    workspace: Site, request: Request, found: _Difference, texts: Mapping[Path, str]
 ) -> dict[Path, tuple[Lines, ...]]:
     staged = found.staged or {}
     new = [path for path, blob in found.before.items() if blob is None]
     moves = found.gone if len(new) <= MAX_MOVES and len(found.gone) <= MAX_MOVES else {}
     wanted = [*found.before.values(), *staged.values(), *(moves.values() if new else ())]
     blobs = revisions.blobs(
-        workspace.root, [blob for blob in wanted if blob], request.max_file_bytes
+        only_root(workspace), [blob for blob in wanted if blob], request.max_file_bytes
     )
     result: dict[Path, tuple[Lines, ...]] = {}
     for path, blob in found.before.items():

@@ -30,14 +30,15 @@ from contextpackd import (
     settings,
     wire,
 )
-from contextpackd.arguments import ENVELOPE, Handler, parser
+from contextpackd.arguments import ENVELOPE, Handler, parser, roots_of
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
-from contextpackd.disk import check_root
+from contextpackd.disk import Discovery, check_root
 from contextpackd.envoy import Alone
 from contextpackd.errors import BundleProblem, DaemonError, InputProblem
 from contextpackd.evaluation import BUDGETS, evaluation
 from contextpackd.indexing import index
+from contextpackd.joint import Joint, Site, named
 from contextpackd.options import budget_of
 from contextpackd.output import Outcome
 from contextpackd.queries import discovery_of
@@ -73,25 +74,31 @@ def run(arguments: Sequence[str] | None = None, alone: Alone | None = None) -> i
 
 def _asked(parsed: argparse.Namespace) -> int:
     """Answer one question of one root in this process."""
-    with _workspace(parsed) as workspace:
+    with _site(parsed) as site:
         query = getattr(parsed, "query", "")
         if query == "-":
             query = _stdin(parsed).decode("utf-8", "replace")
-        asked = outcomes.asked(parsed, workspace.root, query)
+        asked = outcomes.asked(parsed, list(site.roots.values()), query)
         if isinstance(asked, Outcome):
             return output.deliver(asked)
         asker = outcomes.asker(envoy.screens(), f"this process: {parsed.alone.reason}")
         with report.progress(sys.stderr, time.monotonic) as progress:
-            _, found = outcomes.outcome(parsed.name, asked, workspace, progress, asker)
+            _, found = outcomes.outcome(parsed.name, asked, site, progress, asker)
         return output.deliver(found)
 
 
 def _index(parsed: argparse.Namespace) -> int:
     root = check_root(parsed.root, force=parsed.force)
-    found = settings.repository(root)
-    for problem in found.problems:
-        output.say(str(problem))
-    discovery = discovery_of(outcomes.request(parsed, found.values, ""))
+    said: set[str] = set()
+
+    def discovery() -> Discovery:
+        found = settings.repository(root)
+        for problem in map(str, found.problems):
+            if problem not in said:
+                output.say(problem)
+                said.add(problem)
+        return discovery_of(outcomes.request(parsed, found.values, ""))
+
     shared = engine()
     try:
         workspace = Workspace(root, shared, watches=parsed.watch)
@@ -248,6 +255,20 @@ def _workspace(parsed: argparse.Namespace) -> Iterator[Workspace]:
         workspace = Workspace(root, shared)
         yield workspace
         workspace.close()
+    finally:
+        shared.close()
+
+
+@contextmanager
+def _site(parsed: argparse.Namespace) -> Iterator[Site]:
+    """The workspace that the options name, or several as one; likewise."""
+    roots = named(check_root(root, force=parsed.force) for root in roots_of(parsed))
+    shared = engine()
+    try:
+        workspaces = {name: Workspace(root, shared) for name, root in roots.items()}
+        yield Joint(workspaces) if len(workspaces) > 1 else next(iter(workspaces.values()))
+        for workspace in workspaces.values():
+            workspace.close()
     finally:
         shared.close()
 

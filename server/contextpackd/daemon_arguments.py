@@ -33,7 +33,7 @@ example:
     )  # fmt: skip
     served.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     status = add(
-        "status", "what the running daemon is and holds",
+        "status", "what the running daemon is and holds, and which others there are",
         """examples:
   contextpackd status
   contextpackd status --format json""",
@@ -41,7 +41,10 @@ example:
     status.add_argument(
         "--format", choices=["table", "json"], default="table", help="for people or programs"
     )
-    add("stop", "end the running daemon; editors start it again when they need it", "")
+    stop = add("stop", "end the running daemon; editors start it again when they need it", "")
+    stop.add_argument(
+        "--all", action="store_true", help="end those of other versions of this program, too"
+    )
     doctor = add(
         "doctor", "check that everything is in place, and say what to do if not",
         """exit code 1 if something is not

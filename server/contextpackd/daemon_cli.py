@@ -2,11 +2,12 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from contextpackd import bridge, output, place
+from contextpackd import bridge, daemons, output, place
 from contextpackd.bridge import Json
+from contextpackd.daemons import Daemon
 from contextpackd.errors import OptionProblem
 
 OK, NOTHING = 0, 1
@@ -31,24 +32,68 @@ def _daemon(parsed: argparse.Namespace) -> int:
 
 
 def _status(parsed: argparse.Namespace) -> int:
-    control = bridge.reached(place.place()) if bridge.HAS_SOCKETS else None
-    found = control.ask({"do": "status"}) if control is not None else None
-    if control is None or found is None:
-        output.say("no daemon is running")
-        return NOTHING
-    control.close()
-    if parsed.format == "json":
-        output.write_stdout(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
-    else:
-        output.write_stdout("".join(f"{line}\n" for line in _lines(found)))
-    return OK
-
-
-def _stop(_parsed: argparse.Namespace) -> int:
-    if bridge.HAS_SOCKETS and bridge.stopped(place.place()):
+    found = daemons.daemons() if bridge.HAS_SOCKETS else []
+    ours, others = _told_apart(found)
+    own = ours.standing if ours is not None else None
+    if parsed.format == "json" and found:
+        document = {**(own or {}), "others": [_other_json(other) for other in others]}
+        output.write_stdout(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    elif parsed.format != "json":
+        lines = [*(_lines(own) if own is not None else ()), *map(_other_line, others)]
+        output.write_stdout("".join(f"{line}\n" for line in lines))
+    if own is not None:
         return OK
-    output.say("no daemon is running")
+    if ours is not None:
+        output.say(f"process {ours.pid} does not answer; end it with stop, or kill -9")
+    else:
+        _say_none(others)
     return NOTHING
+
+
+def _stop(parsed: argparse.Namespace) -> int:
+    if not parsed.all:
+        if bridge.HAS_SOCKETS and bridge.stopped(place.place()):
+            return OK
+        _say_none(daemons.daemons() if bridge.HAS_SOCKETS else [])
+        return NOTHING
+    found = daemons.daemons() if bridge.HAS_SOCKETS else []
+    n_ended = 0
+    for daemon in found:
+        try:
+            daemons.end(daemon)
+        except daemons.Unending as error:
+            output.say(str(error))
+        else:
+            n_ended += 1
+    if not found:
+        _say_none(found)
+    return OK if found and n_ended == len(found) else NOTHING
+
+
+def _told_apart(found: Sequence[Daemon]) -> tuple[Daemon | None, Sequence[Daemon]]:
+    """The daemon of this code, and the others."""
+    here = place.place() if found else None
+    ours = next((daemon for daemon in found if daemon.place == here), None)
+    return ours, [daemon for daemon in found if daemon.place != here]
+
+
+def _say_none(others: Sequence[Daemon]) -> None:
+    more = " of this version; stop --all ends the others" if others else ""
+    output.say(f"no daemon is running{more}")
+
+
+def _other_json(other: Daemon) -> Json:
+    return other.standing or {"pid": other.pid, "isRetired": not other.place.control.exists()}
+
+
+def _other_line(other: Daemon) -> str:
+    standing = other.standing
+    if standing is not None:
+        version, n = standing.get("version"), standing.get("nClients")
+        return f"another: contextpackd {version}, process {other.pid}, clients: {n}"
+    is_there = other.place.control.exists()
+    state = "does not answer" if is_there else "is retired and goes with its last client"
+    return f"another: process {other.pid} {state}"
 
 
 def _restart(_parsed: argparse.Namespace) -> int:

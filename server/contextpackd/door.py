@@ -1,12 +1,14 @@
 """The Python door: the same answers as every other one."""
 
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 
 from contextpack.bundle import Pack
 from contextpack.request import Request
 from contextpackd import settings
 from contextpackd.disk import check_root
+from contextpackd.joint import Joint, Site, named, only_root
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.queries import Answer, answer
 from contextpackd.why import Why, why
@@ -15,10 +17,15 @@ from contextpackd.workspace import Engine, Workspace, engine
 
 
 class Root:
-    """A workspace that stays warm between questions: only what changed is read again."""
+    """A workspace that stays warm between questions: only what changed is read again.
 
-    def __init__(self, workspace: Workspace, shared: Engine) -> None:
-        self._workspace = workspace
+    Or several as one, under one budget: then each path of a pack begins with the name of its root.
+    """
+
+    def __init__(self, workspaces: Mapping[str, Workspace], shared: Engine) -> None:
+        self._workspaces = tuple(workspaces.values())
+        is_one = len(workspaces) == 1
+        self._site: Site = self._workspaces[0] if is_one else Joint(workspaces)
         # Whoever forgets to close it leaves no process behind either.
         self._end = weakref.finalize(self, shared.close)
 
@@ -30,13 +37,19 @@ class Root:
 
     def close(self) -> None:
         """Keep what is known for the next process, and end the worker processes."""
-        self._workspace.close()
+        for workspace in self._workspaces:
+            workspace.close()
         self._end()
 
     @property
     def path(self) -> Path:
-        """The root, resolved."""
-        return self._workspace.root
+        """The root, resolved. Raises ValueError where there are several: see `paths`."""
+        return only_root(self._site)
+
+    @property
+    def paths(self) -> Mapping[str, Path]:
+        """The roots, resolved, by the names that paths begin with; that of a single one is empty."""
+        return self._site.roots
 
     def pack(
         self,
@@ -81,8 +94,8 @@ class Root:
         """
         request = self._request(query, budget_tokens, options)
         standing = previous.standing if previous else None
-        result = why(self._workspace, request, path, line, lambda _done, _total: None, standing)
-        self._workspace.save()
+        result = why(self._site, request, path, line, lambda _done, _total: None, standing)
+        self._save()
         return result
 
     def why_json(
@@ -109,9 +122,13 @@ class Root:
     ) -> Answer:
         request = self._request(query, budget_tokens, options)
         standing = previous.standing if previous else None
-        result = answer(self._workspace, request, lambda _done, _total: None, standing)
-        self._workspace.save()
+        result = answer(self._site, request, lambda _done, _total: None, standing)
+        self._save()
         return result
+
+    def _save(self) -> None:
+        for workspace in self._workspaces:
+            workspace.save()
 
     def _request(
         self, query: str, budget_tokens: int | str | None, options: dict[str, object]
@@ -121,15 +138,16 @@ class Root:
         unknown = set(options) - {option.field for option in OPTIONS}
         if unknown:
             raise TypeError(f"no option of a pack: {', '.join(sorted(unknown))}")
-        values = settings.rising(settings.of_repository(self.path), options)
+        is_one = len(self._workspaces) == 1
+        values = settings.rising(settings.of_repository(self.path) if is_one else {}, options)
         return request_of(query, values, lambda option: option.field)
 
 
-def open_root(root: str | Path, *, force: bool = False) -> Root:
-    """A directory as a workspace. Nothing is read before the first question.
+def open_root(root: str | Path, *others: str | Path, force: bool = False) -> Root:
+    """A directory as a workspace, or several as one. Nothing is read before the first question.
 
     Raises `contextpackd.errors.RootProblem`; `force` accepts `/` and the home directory.
     """
-    checked = check_root(Path(root), force=force)
+    roots = named(check_root(Path(one), force=force) for one in (root, *others))
     shared = engine()
-    return Root(Workspace(checked, shared), shared)
+    return Root({name: Workspace(one, shared) for name, one in roots.items()}, shared)

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from contextpack.errors import PackError
 from contextpackd import batch, envoy, outcomes
-from contextpackd.arguments import Handler, parser
+from contextpackd.arguments import Handler, parser, roots_of
 from contextpackd.disk import checked_root
 from contextpackd.errors import DaemonError, RootProblem, Stopped
+from contextpackd.joint import Site, named
 from contextpackd.outcomes import Asker
 from contextpackd.output import Outcome
 from contextpackd.queries import answer
@@ -125,25 +126,27 @@ class _Errand:
     ) -> Outcome:
         """What a command of one question gives."""
         try:
-            root = checked_root(parsed.root, folder, force=parsed.force)
+            given = roots_of(parsed)
+            checked = [checked_root(root, folder, force=parsed.force) for root in given]
         except RootProblem as problem:
             return outcomes.refusal(problem)
         query = getattr(parsed, "query", "")
         if query == "-":
             await self.tell({"stdin": True})
             query = _text(await self._inbox.get(), "stdin")
-        asked = outcomes.asked(parsed, root, query)
+        roots = list(named(checked).values())
+        asked = outcomes.asked(parsed, roots, query)
         if isinstance(asked, Outcome):
             return asked
 
-        def job(workspace: Workspace, report: Progress) -> tuple[Scan | None, Outcome]:
-            return outcomes.outcome(name, asked, workspace, report, asker)
+        def job(site: Site, report: Progress) -> tuple[Scan | None, Outcome]:
+            return outcomes.outcome(name, asked, site, report, asker)
 
         is_seen = asker.err.columns is not None
         progress = self._progress() if is_seen else lambda _done, _total: None
-        scan, found = await self._roots.ask(root, job, progress)
+        scan, found = await self._roots.ask_of(roots, job, progress)
         if scan is not None:
-            self._roots.saw(root, scan)
+            self._roots.saw_of(roots, scan)
         return found
 
     async def batch(self, folder: Path, *, force: bool) -> None:

@@ -1,8 +1,9 @@
 """What makes the scores of a pack's files and chunks, and of the best that it leaves out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 
 from contextpack import model
@@ -11,9 +12,10 @@ from contextpack.ranking import RankedChunk, RankedFile, Ranking
 from contextpack.request import Request
 from contextpack.text import lined
 from contextpackd.errors import Superseded
+from contextpackd.joint import Site, shown_roots
 from contextpackd.queries import MAX_ATTEMPTS, Made, checked_plan, packed
 from contextpackd.view import Progress
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 _NO_PARTS: Mapping[str, float] = MappingProxyType({})
 
@@ -41,7 +43,7 @@ class ChunkScore:
 class Explanation:
     """The scores of what is in a pack, and of the best that is not; the best first."""
 
-    root: str
+    roots: Mapping[str, Path]
     request: Request
     ranking: Ranking
     scan: Scan
@@ -51,23 +53,27 @@ class Explanation:
 
 
 def explanation(
-    workspace: Workspace, request: Request, n_outside: int, progress: Progress
+    workspace: Site,
+    request: Request,
+    n_outside: int,
+    progress: Progress,
+    rules: Collection[str] = (),
 ) -> Explanation:
     """The scores for a request: of the pack, and of so many outside. Raises as `answer` does."""
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = checked_plan(workspace, request, progress)
+        scan, planned = checked_plan(workspace, request, progress, rules=rules)
         made = planned and packed(workspace, scan, planned, progress)
         if planned and made:
             ranking = planned.ranking
             return Explanation(
-                root=str(workspace.root),
+                roots=workspace.roots,
                 request=request,
                 ranking=ranking,
                 scan=scan,
                 files=tuple(_files(ranking, made, n_outside)),
                 chunks=tuple(_chunks(ranking, made, n_outside)),
             )
-    raise Superseded(str(workspace.root))
+    raise Superseded(shown_roots(workspace.roots))
 
 
 def _files(ranking: Ranking, made: Made, n_outside: int) -> Iterator[FileScore]:

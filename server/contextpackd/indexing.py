@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import IO
 
@@ -103,12 +103,20 @@ def summary_json(made: Summary) -> Json:
 
 
 def index(
-    workspace: Workspace, discovery: Discovery, store: Store, *, as_json: bool, watches: bool
+    workspace: Workspace,
+    discovery: Callable[[], Discovery],
+    store: Store,
+    *,
+    as_json: bool,
+    watches: bool,
 ) -> None:
-    """Bring the index up to date and say what is in it; with `watches`, do so until interrupted."""
+    """Bring the index up to date and say what is in it; with `watches`, do so until interrupted.
+
+    `discovery` is asked each time: the settings that it comes from change as other files do.
+    """
     began = time.monotonic()
     with report.progress(sys.stderr, time.monotonic) as progress:
-        scan = workspace.scan(discovery, progress, with_graph=True)
+        scan = workspace.scan(discovery(), progress, with_graph=True)
     workspace.save()
     made = summary(workspace, scan, store, time.monotonic() - began)
     if as_json:
@@ -122,7 +130,7 @@ def index(
         return
     while True:
         workspace.wait(None)
-        after = workspace.scan(discovery)
+        after = workspace.scan(discovery())
         changed = _changed(scan.snapshot, after.snapshot)
         if changed:
             output.write_stdout(_batch(changed, after, as_json=as_json))

@@ -6,7 +6,7 @@ bytes; nothing here looks at the streams, the environment or the directory of it
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,12 +21,13 @@ from contextpackd.arguments import ENVELOPE
 from contextpackd.errors import DaemonError, OptionProblem, Stopped
 from contextpackd.explanations import explanation
 from contextpackd.graphs import GraphFormat
+from contextpackd.joint import Site
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.output import OK, USAGE, Outcome, said
 from contextpackd.report import Screen
 from contextpackd.view import Progress
 from contextpackd.why import why
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 NOTHING = 1
 """The exit code where nothing relevant was found."""
@@ -67,12 +68,18 @@ class Asked:
     """What is wrong with the settings, for people."""
 
 
-def asked(parsed: argparse.Namespace, root: Path, query: str | None) -> Asked | Outcome:
-    """What a command line asks of a root, or the refusal of what it cannot ask."""
-    found = settings.repository(root)
-    before = "".join(said(str(problem)) for problem in found.problems)
+def asked(
+    parsed: argparse.Namespace, roots: Sequence[Path], query: str | None
+) -> Asked | Outcome:
+    """What a command line asks of a root or several, or the refusal of what it cannot ask.
+
+    How the files of several repositories look together, none of them says.
+    """
+    found = [settings.repository(root) for root in roots]
+    before = "".join(said(str(problem)) for one in found for problem in one.problems)
+    below = found[0].values if len(found) == 1 else settings.NONE.values
     try:
-        understood = request(parsed, found.values, query or "")
+        understood = request(parsed, below, query or "")
         # A word that was forgotten; an empty one asks for the workspace as such.
         if query is None and not understood.has_entry:
             raise OptionProblem("QUERY", "must be given, or --focus, --from, --diff")
@@ -96,7 +103,7 @@ def request(parsed: argparse.Namespace, below: Mapping[str, object], query: str)
 
 
 def outcome(
-    command: str, asked: Asked, workspace: Workspace, progress: Progress, asker: Asker
+    command: str, asked: Asked, workspace: Site, progress: Progress, asker: Asker
 ) -> tuple[Scan | None, Outcome]:
     """What a command of `COMMANDS` gives, and the scan behind it; a refusal has none.
 
@@ -123,7 +130,7 @@ def refusal(error: Exception, before: str = "") -> Outcome:
 _Found = tuple[Scan, Outcome]
 
 
-def _pack(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+def _pack(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
     answer = queries.answer(workspace, asked.request, progress)
     pack = answer.pack
@@ -145,7 +152,7 @@ def _pack(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) 
     return answer.scan, found
 
 
-def _explain(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+def _explain(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
     result = explanation(workspace, asked.request, parsed.top, progress)
     if parsed.format == ENVELOPE:
@@ -158,7 +165,7 @@ def _explain(asked: Asked, workspace: Workspace, progress: Progress, asker: Aske
     return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan) + after)
 
 
-def _why(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+def _why(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
     result = why(workspace, asked.request, parsed.path, None, progress)
     if parsed.format == ENVELOPE:
@@ -169,16 +176,16 @@ def _why(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -
     return result.scan, Outcome(code, shown=shown, after=_unsaved(result.scan))
 
 
-def _files(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+def _files(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     scan = queries.checked_scan(workspace, asked.request, progress)
     if asked.parsed.format == ENVELOPE:
-        shown = _safe(_document(wire.files_json(str(workspace.root), scan)), asker)
+        shown = _safe(_document(wire.files_json(workspace.roots, scan)), asker)
     else:
         shown = report.files_table(asker.out, scan)
     return scan, Outcome(OK, shown=shown, after=_unsaved(scan))
 
 
-def _graph(asked: Asked, workspace: Workspace, progress: Progress, asker: Asker) -> _Found:
+def _graph(asked: Asked, workspace: Site, progress: Progress, asker: Asker) -> _Found:
     parsed = asked.parsed
     scan = queries.checked_scan(workspace, asked.request, progress, with_graph=True)
     paths = [queries.known_path(path, "PATH", workspace, scan) for path in parsed.paths]
@@ -205,10 +212,8 @@ def _written(view: graphs.View, asker: Asker, parsed: argparse.Namespace) -> Out
             return Outcome(OK, text=graphs.dot(view), is_drawn=True)
 
 
-COMMANDS: Mapping[str, Callable[[Asked, Workspace, Progress, Asker], _Found]] = (
-    MappingProxyType(
-        {"pack": _pack, "explain": _explain, "why": _why, "files": _files, "graph": _graph}
-    )
+COMMANDS: Mapping[str, Callable[[Asked, Site, Progress, Asker], _Found]] = MappingProxyType(
+    {"pack": _pack, "explain": _explain, "why": _why, "files": _files, "graph": _graph}
 )
 """The commands that ask one question of one root."""
 

@@ -109,12 +109,24 @@ def check_socket(file: Path) -> None:
 
 def siblings(found: Place) -> list[Place]:
     """The places of other versions of this code, for the same user."""
+    return [other for other in _below(found.folder.parent) if other != found]
+
+
+def places() -> list[Place]:
+    """The places of all versions of this code, for this user: this one's first.
+
+    Those too that were started where there was no runtime directory, or another one.
+    """
+    bases = [base for base in (_runtime_base(), _temporary_base()) if base is not None]
+    return list(dict.fromkeys([place(), *(found for base in bases for found in _below(base))]))
+
+
+def _below(base: Path) -> list[Place]:
     try:
-        folders = sorted(found.folder.parent.iterdir())
+        folders = sorted(base.iterdir())
     except OSError:
         return []
-    others = (folder for folder in folders if folder != found.folder)
-    return [Place(folder) for folder in others if folder.is_dir() and not folder.is_symlink()]
+    return [Place(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
 
 
 def _runtime_base() -> Path | None:

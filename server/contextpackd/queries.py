@@ -1,7 +1,6 @@
-"""What every door calls: a workspace and a request to an answer."""
+"""What every door calls: a workspace, or several as one, and a request to an answer."""
 
-import os
-import posixpath
+import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,17 +13,19 @@ from contextpack.model import BatchCounter, Reason, Skip
 from contextpack.plan import Plan, plan
 from contextpack.ranking import Ranking
 from contextpack.request import Forced, Order, Request, Scorer
-from contextpack.stable import Standing
-from contextpack.text import display_path, has_bidi_controls
+from contextpack.stable import Standing, follows
+from contextpack.text import Lines, display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
-from contextpackd import changes
+from contextpackd import changes, settings
+from contextpackd.changes import Changed
 from contextpackd.counters import Counter, counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
+from contextpackd.joint import Site, advice, by_root, path_of, shown_roots, under
 from contextpackd.view import Progress
 from contextpackd.worker import INDEX_MODEL
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 # Files that change while they are read make the plan again; a tree that never holds still is
 # an error rather than an answer about no moment at all.
@@ -43,7 +44,8 @@ class Warned:
 class Answer:
     """A pack, and what it was made of."""
 
-    root: str
+    roots: Mapping[str, Path]
+    """As what was asked has them."""
     request: Request
     profile: Profile
     pack: Pack
@@ -81,21 +83,27 @@ class _Noticed:
 
 
 def answer(
-    workspace: Workspace, request: Request, progress: Progress, previous: Standing | None = None
+    workspace: Site,
+    request: Request,
+    progress: Progress,
+    previous: Standing | None = None,
+    rules: Collection[str] = (),
 ) -> Answer:
     """The pack for a request, from what is on disk now; it follows `previous`.
 
-    Raises `OptionProblem` for globs and pins that name nothing, and `Superseded` when files
-    keep changing while they are read.
+    Raises `OptionProblem` for a stamp with several roots, and for pins and globs that name nothing, but for `rules` and the globs that
+    `previous` was asked with, which named something then; and `Superseded` when files keep
+    changing while they are read.
     """
+    if request.stamp and len(workspace.roots) > 1:
+        raise OptionProblem("stamp", "can name one root only; leave it out with several")
     counter(profile_of(request.model)).prepare()
-    standing = previous.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = checked_plan(workspace, request, progress, standing)
+        scan, planned = checked_plan(workspace, request, progress, previous, rules)
         made = planned and packed(workspace, scan, planned, progress, previous)
         if planned and made:
             return Answer(
-                root=str(workspace.root),
+                roots=workspace.roots,
                 request=request,
                 profile=profile_of(request.model),
                 pack=made.pack,
@@ -105,11 +113,11 @@ def answer(
                     *_warnings(request.query, scan, made),
                 ),
             )
-    raise Superseded(str(workspace.root))
+    raise Superseded(shown_roots(workspace.roots))
 
 
 def packed(
-    workspace: Workspace,
+    workspace: Site,
     scan: Scan,
     planned: Plan,
     progress: Progress,
@@ -136,13 +144,15 @@ def packed(
     return Made(pack, texts, count, limit)
 
 
-def ranked(workspace: Workspace, request: Request, progress: Progress) -> tuple[Scan, Ranking]:
+def ranked(
+    workspace: Site, request: Request, progress: Progress, rules: Collection[str] = ()
+) -> tuple[Scan, Ranking]:
     """The ranking for a request, without a pack. Raises as `answer` does."""
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = checked_plan(workspace, request, progress)
+        scan, planned = checked_plan(workspace, request, progress, rules=rules)
         if planned is not None:
             return scan, planned.ranking
-    raise Superseded(str(workspace.root))
+    raise Superseded(shown_roots(workspace.roots))
 
 
 def discovery_of(request: Request) -> Discovery:
@@ -151,31 +161,49 @@ def discovery_of(request: Request) -> Discovery:
 
 
 def checked_scan(
-    workspace: Workspace, request: Request, progress: Progress, *, with_graph: bool = False
+    workspace: Site,
+    request: Request,
+    progress: Progress,
+    rules: Collection[str] = (),
+    *,
+    with_graph: bool = False,
 ) -> Scan:
-    """The scan for a request. Raises `OptionProblem` for a glob that matches nothing."""
+    """The scan for a request.
+
+    Raises `OptionProblem` for a glob that matches nothing: somebody mistyped it. Globs in `rules`,
+    and in the repository's settings, were written for more than this question and this moment.
+    """
     scan = workspace.scan(discovery_of(request), progress, with_graph=with_graph)
+    if not scan.unmatched_globs:
+        return scan
+    of_settings = settings.globs(*map(settings.repository, workspace.roots.values()))
     for glob in scan.unmatched_globs:
-        option = "include" if glob in request.include else "exclude"
-        raise OptionProblem(
-            option,
-            f"{glob!r} matches no file below {workspace.root}; globs are relative to the root",
-        )
+        if glob not in rules and glob not in of_settings:
+            option = "include" if glob in request.include else "exclude"
+            where = shown_roots(workspace.roots)
+            raise OptionProblem(
+                option,
+                f"{glob!r} matches no file below {where}; globs are relative to the root",
+            )
     return scan
 
 
 def checked_plan(
-    workspace: Workspace,
+    workspace: Site,
     request: Request,
     progress: Progress,
-    standing: Collection[model.Path] = (),
+    previous: Standing | None = None,
+    rules: Collection[str] = (),
 ) -> tuple[Scan, Plan | None]:
     """The scan and the plan for a request; no plan when a file changed meanwhile."""
-    scan = checked_scan(workspace, request, progress, with_graph=bool(request.origins))
+    before = previous.request if previous else None
+    known = (*rules, *before.include, *before.exclude) if before else rules
+    has_graph = bool(request.origins)
+    scan = checked_scan(workspace, request, progress, known, with_graph=has_graph)
     request = _with_known_paths(request, workspace, scan)
     changed = None
     if request.revision is not None:
-        changed = changes.changed(workspace, scan, request)
+        changed = _changed(workspace, scan, request)
         if changed is None:
             return scan, None
     scores = None
@@ -183,11 +211,24 @@ def checked_plan(
         scores = _classic_scores(workspace, scan, request)
         if scores is None:
             return scan, None
+    standing = previous.digests if previous and follows(request, previous) else ()
     return scan, plan(scan.snapshot, request, scores, standing, changed)
 
 
+def _changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
+    """What differs from the request's revision, in the repository of each root."""
+    scans = {part.name: part.scan for part in scan.parts}
+    result: dict[model.Path, tuple[Lines, ...]] = {}
+    for name, site in workspace.sites.items():
+        found = changes.changed(site, scans.get(name, scan), request)
+        if found is None:
+            return None
+        result |= {under(name, path): lines for path, lines in found.items()}
+    return result
+
+
 def _classic_scores(
-    workspace: Workspace, scan: Scan, request: Request
+    workspace: Site, scan: Scan, request: Request
 ) -> Mapping[model.Path, float] | None:
     """The classic scorer's scores; None when a file changed meanwhile.
 
@@ -210,7 +251,7 @@ def _classic_scores(
     return {scored.path: scored.score for scored in score_repo(files, terms)}
 
 
-def _with_known_paths(request: Request, workspace: Workspace, scan: Scan) -> Request:
+def _with_known_paths(request: Request, workspace: Site, scan: Scan) -> Request:
     """The request with its files as paths of the snapshot. Raises `OptionProblem`.
 
     What an editor shows need not be one.
@@ -232,9 +273,9 @@ def _with_known_paths(request: Request, workspace: Workspace, scan: Scan) -> Req
     )
 
 
-def known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> model.Path:
+def known_path(path: str, option: str, workspace: Site, scan: Scan) -> model.Path:
     """A path that a person named, as the snapshot has it. Raises `OptionProblem`."""
-    relative = relative_path(path, workspace.root)
+    relative = path_of(path, workspace.roots)
     if relative in scan.snapshot.sources:
         return relative
     if (skip := skip_of(relative, scan)) is not None:
@@ -244,11 +285,12 @@ def known_path(path: str, option: str, workspace: Workspace, scan: Scan) -> mode
             option, f"{path} cannot be in a bundle: {shown} is {skip.reason.value}{why}"
         )
     raise OptionProblem(
-        option, f"{path} is no file below {workspace.root}; paths are relative to the root"
+        option,
+        f"{path} is no file below {shown_roots(workspace.roots)}; {advice(workspace.roots)}",
     )
 
 
-def _no_candidate(path: str, workspace: Workspace, scan: Scan) -> str | None:
+def _no_candidate(path: str, workspace: Site, scan: Scan) -> str | None:
     """Why a path is no candidate, in words; None if it is one."""
     try:
         known_path(path, "", workspace, scan)
@@ -262,35 +304,24 @@ def skip_of(path: model.Path, scan: Scan) -> Skip | None:
     return next((skip for skip in scan.snapshot.skipped if _covers(skip, path)), None)
 
 
-def relative_path(path: str, root: Path) -> model.Path:
-    """A path as a person gives it, relative to the root: absolute, through a link, with `..`."""
-    if not path.startswith("/"):
-        return posixpath.normpath(path)
-    # Only the directory is resolved: the file itself must be judged as what it is.
-    file = Path(os.path.realpath(posixpath.dirname(path))) / posixpath.basename(path)
-    return file.relative_to(root).as_posix() if file.is_relative_to(root) else path
-
-
 def _covers(skip: Skip, path: model.Path) -> bool:
     return path == skip.path or (skip.path.endswith("/") and path.startswith(skip.path))
 
 
-def _times(
-    workspace: Workspace, scan: Scan, planned: Plan
-) -> Mapping[model.Path, float] | None:
+def _times(workspace: Site, scan: Scan, planned: Plan) -> Mapping[model.Path, float] | None:
     """The time of each planned file's last change: its last commit, or its mtime without one."""
     if planned.request.ordering is not Order.CHRONOLOGICAL:
         return None
-    modified = {path: scan.snapshot.sources[path].modified for path in planned.paths}
-    try:
-        committed = commit_times(workspace.root, planned.paths)
-    except GitUnavailable:
-        committed = {}
-    return {**modified, **committed}
+    times = {path: scan.snapshot.sources[path].modified for path in planned.paths}
+    for name, paths in by_root(planned.paths, workspace.roots).items():
+        with contextlib.suppress(GitUnavailable):
+            committed = commit_times(workspace.roots[name], paths)
+            times |= {under(name, path): seconds for path, seconds in committed.items()}
+    return times
 
 
 def _entry_warnings(
-    request: Request, planned: Plan, workspace: Workspace, scan: Scan
+    request: Request, planned: Plan, workspace: Site, scan: Scan
 ) -> list[Warned]:
     """Entry points of the request that lead nowhere."""
     found = [

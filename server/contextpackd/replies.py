@@ -1,6 +1,6 @@
 """A chat's reply about a bundle: which files and definitions it names, and what of them to pack."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextpack.excerpts import excerpts
@@ -9,9 +9,10 @@ from contextpack.model import Detail, Path
 from contextpack.names import Naming, lacking, naming
 from contextpack.request import Request
 from contextpack.text import Lines
+from contextpackd.joint import Site
 from contextpackd.queries import checked_scan
 from contextpackd.view import Progress
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +31,18 @@ class Reply:
 
 
 def reply(
-    workspace: Workspace,
+    site: Site,
     request: Request,
     text: str,
     shown: Mapping[Path, Sequence[Lines]],
     progress: Progress,
+    rules: Collection[str] = (),
 ) -> tuple[Scan, Reply]:
     """What a reply names in the workspace as it is now. `shown` are the lines of the bundle.
 
     Raises `OptionProblem` as `queries.answer` does.
     """
-    scan = checked_scan(workspace, request, progress)
+    scan = checked_scan(site, request, progress, rules)
     found = naming(scan.snapshot, text)
     wanted = lacking(found.named, shown)
     return scan, Reply(found, tuple(item.name for item in wanted))

@@ -10,18 +10,22 @@ Everything but the jobs runs on the event loop's thread.
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from contextpack import model
+from contextpack.snapshot import Snapshot
+from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
+from contextpackd.joint import Joint, Site, named, shown_roots
 from contextpackd.store import Info
 from contextpackd.view import Progress
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan, Workspace, never
 
 # Workspaces that stay warm although no client has their folder open; the one that was asked
 # longest ago goes first. A root of 3 000 files holds about 60 MB.
@@ -98,6 +102,69 @@ class Held:
         """From the first answer on: a workspace that looked at nothing watches nothing."""
 
 
+class _Away:
+    """A workspace that is asked from another thread than its own."""
+
+    def __init__(self, held: Held, stop: threading.Event, queued: set[Future[Any]]) -> None:
+        """`queued` takes up what waits for the workspace's thread."""
+        self._held = held
+        self._stop = stop
+        self._queued = queued
+
+    @property
+    def roots(self) -> Mapping[str, Path]:
+        """As the workspace's."""
+        return self._held.workspace.roots
+
+    @property
+    def sites(self) -> Mapping[str, "_Away"]:
+        """As the workspace's."""
+        return {"": self}
+
+    def scan(
+        self,
+        discovery: Discovery,
+        progress: Progress,
+        is_cancelled: Callable[[], bool] = never,
+        *,
+        with_graph: bool = False,
+    ) -> Scan:
+        """As the workspace's."""
+        held = self._held
+
+        def report(done: int, total: int) -> None:
+            held.done, held.total = done, total
+            progress(done, total)
+
+        return self._there(
+            lambda: held.workspace.scan(discovery, report, is_cancelled, with_graph=with_graph)
+        )
+
+    def texts(
+        self, snapshot: Snapshot, paths: Iterable[model.Path], max_bytes: int
+    ) -> dict[model.Path, str] | None:
+        """As the workspace's."""
+        return self._there(lambda: self._held.workspace.texts(snapshot, paths, max_bytes))
+
+    def _there(self, work: Callable[[], T]) -> T:
+        def run() -> T:
+            if self._stop.is_set():
+                raise Stopped(str(self._held.workspace.root))
+            return work()
+
+        try:
+            done = self._held.thread.submit(run)
+        except RuntimeError as error:  # The process is leaving.
+            raise Stopped(str(self._held.workspace.root)) from error
+        self._queued.add(done)
+        try:
+            return done.result()
+        except CancelledError as error:
+            raise Stopped(str(self._held.workspace.root)) from error
+        finally:
+            self._queued.discard(done)
+
+
 class Roots:
     """The workspaces by root."""
 
@@ -162,6 +229,43 @@ class Roots:
             stop.set()
             self._stops.discard(stop)
 
+    async def ask_of(
+        self, where: Sequence[Path], job: Callable[[Site, Progress], T], progress: Progress
+    ) -> T:
+        """The job's result, of one root or of several as one."""
+        if len(where) == 1:
+            return await self.ask(where[0], job, progress)
+        return await self.ask_joint(named(where), job, progress)
+
+    async def ask_joint(
+        self, roots: Mapping[str, Path], job: Callable[[Joint, Progress], T], progress: Progress
+    ) -> T:
+        """The result of a job about several roots, by their names, as `ask` for one.
+
+        It runs on a thread of its own; whatever it asks of a root is done on that one's.
+        """
+        # Held open, so that none of them goes while another is asked.
+        held = {name: self.open(root) for name, root in roots.items()}
+        stop = threading.Event()
+        self._stops.add(stop)
+        queued: set[Future[Any]] = set()
+        away = {name: _Away(one, stop, queued) for name, one in held.items()}
+
+        def report(done: int, total: int) -> None:
+            if stop.is_set():
+                raise Stopped(shown_roots(roots))
+            progress(done, total)
+
+        try:
+            return await asyncio.to_thread(lambda: job(Joint(away), report))
+        finally:
+            stop.set()
+            self._stops.discard(stop)
+            for waiting in tuple(queued):
+                waiting.cancel()
+            for root in roots.values():
+                self.close(root)
+
     def saw(self, root: Path, scan: Scan) -> None:
         """Keep what an answer was made from, for those who ask how the root stands."""
         held = self._held.get(root)
@@ -171,6 +275,11 @@ class Roots:
         if held.follower is None:
             held.follower = Follower(held.workspace, self._teller(root))
         held.follower.again()
+
+    def saw_of(self, where: Sequence[Path], scan: Scan) -> None:
+        """The same for an answer about one root or several."""
+        for root, seen in [(p.root, p.scan) for p in scan.parts] or [(where[0], scan)]:
+            self.saw(root, seen)
 
     def is_indexed(self, root: Path) -> bool:
         """Whether some answer about a root has been through."""

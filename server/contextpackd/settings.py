@@ -92,6 +92,14 @@ def of_repository(root: Path) -> Mapping[str, object]:
     return found.values
 
 
+def globs(*found: Settings) -> frozenset[str]:
+    """The globs that settings give."""
+    lists = (one.values.get(field) for one in found for field in ("include", "exclude"))
+    return frozenset(
+        glob for some in lists if isinstance(some, list | tuple) for glob in map(str, some)
+    )
+
+
 def rising(*levels: Mapping[str, object]) -> dict[str, object]:
     """The values by field name, each level over those before it; globs to exclude add up."""
     return reduce(over, levels, {})

@@ -1,8 +1,9 @@
 """Why a file, or the part of it at a line, is in a bundle or out of it; every claim by packing."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from contextpack import model
@@ -29,19 +30,19 @@ from contextpack.plan import Candidate, Plan, floor_of, planned
 from contextpack.ranking import RankedChunk, Ranking
 from contextpack.request import Request, Scorer
 from contextpack.shelf import empty_shelf
-from contextpack.stable import Standing
+from contextpack.stable import Standing, follows
 from contextpack.text import Lined, Lines, display_path, lined
 from contextpackd.errors import OptionProblem, Superseded
+from contextpackd.joint import Site, advice, path_of, shown_roots
 from contextpackd.queries import (
     MAX_ATTEMPTS,
     Made,
     checked_plan,
     packed,
-    relative_path,
     skip_of,
 )
 from contextpackd.view import Progress
-from contextpackd.workspace import Scan, Workspace
+from contextpackd.workspace import Scan
 
 _LINE = re.compile(r"(.+):(\d{1,9})\Z", re.DOTALL)
 
@@ -67,7 +68,7 @@ class Displacement:
 class Why:
     """The account of one file, or of the part of it at a line."""
 
-    root: str
+    roots: Mapping[str, Path]
     request: Request
     scan: Scan
     path: model.Path
@@ -109,7 +110,7 @@ class _Moved(Exception):
 class _Question:
     """A request at one moment, to be packed with changes."""
 
-    workspace: Workspace
+    workspace: Site
     scan: Scan
     request: Request
     """Its pins are paths of the snapshot."""
@@ -118,7 +119,8 @@ class _Question:
     previous: Standing | None
 
     def plan(self, request: Request) -> Plan:
-        standing = self.previous.digests if self.previous else ()
+        previous = self.previous
+        standing = previous.digests if previous and follows(request, previous) else ()
         return planned(request, self.ranking, standing)
 
     def made(self, plan: Plan) -> Made:
@@ -137,12 +139,13 @@ class _Question:
 
 
 def why(
-    workspace: Workspace,
+    workspace: Site,
     request: Request,
     path: str,
     line: int | None,
     progress: Progress,
     previous: Standing | None = None,
+    rules: Collection[str] = (),
 ) -> Why:
     """The account of a file, or with a line of the part of it there.
 
@@ -150,9 +153,8 @@ def why(
     what the bundle follows. Raises `OptionProblem` for a path or line that is not there, and as
     `queries.answer` does.
     """
-    standing = previous.digests if previous else ()
     for _ in range(MAX_ATTEMPTS):
-        scan, plan = checked_plan(workspace, request, progress, standing)
+        scan, plan = checked_plan(workspace, request, progress, previous, rules)
         if plan is None:
             continue
         found, at = _place(path, line, workspace, scan)
@@ -164,17 +166,17 @@ def why(
             return _account(asked, plan, found, at)
         except _Moved:
             continue
-    raise Superseded(str(workspace.root))
+    raise Superseded(shown_roots(workspace.roots))
 
 
 def _place(
-    path: str, line: int | None, workspace: Workspace, scan: Scan
+    path: str, line: int | None, workspace: Site, scan: Scan
 ) -> tuple[model.Path, int | None]:
     """The path as the snapshot has it, and the line. Raises `OptionProblem`."""
     given = _LINE.match(path)
     tries = [(path, line)] + ([(given[1], int(given[2]))] if given and line is None else [])
     for name, at in tries:
-        found = relative_path(name, workspace.root)
+        found = path_of(name, workspace.roots)
         if found in scan.snapshot.sources:
             n_lines = scan.snapshot.sources[found].n_lines
             if at is not None and not 1 <= at <= n_lines:
@@ -183,12 +185,13 @@ def _place(
         if skip_of(found, scan) is not None:
             return found, at
     raise OptionProblem(
-        "path", f"{path} is no file below {workspace.root}; paths are relative to the root"
+        "path",
+        f"{path} is no file below {shown_roots(workspace.roots)}; {advice(workspace.roots)}",
     )
 
 
 def _skipped(
-    workspace: Workspace,
+    workspace: Site,
     request: Request,
     scan: Scan,
     skip: Skip,
@@ -196,7 +199,7 @@ def _skipped(
     line: int | None,
 ) -> Why:
     return Why(
-        root=str(workspace.root), request=request, scan=scan, path=path, line=line, lines=None,
+        roots=workspace.roots, request=request, scan=scan, path=path, line=line, lines=None,
         state=State.OUT, ranges=(),
         entry=LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule),
         cut_score=0.0, floor_score=0.0, over_by=None, rank=None, n_ranked=0,
@@ -219,7 +222,7 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
     if target.chunk is not None and is_by_chunk:
         n_ranked = int((ranking.chunk_scores > 0).sum())
     return Why(
-        root=str(asked.workspace.root),
+        roots=asked.workspace.roots,
         request=asked.request,
         scan=asked.scan,
         path=path,

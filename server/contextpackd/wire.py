@@ -1,8 +1,11 @@
 """Answers as JSON: the one schema of the command line, batch, and Python's `as_json`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from contextpack.admission import Admission, State
+from contextpack.bundle import Pack
 from contextpack.excerpts import Check
 from contextpack.ledger import Item, brief_ledger, ledger
 from contextpack.model import LedgerEntry, Outcome, Skip
@@ -13,10 +16,11 @@ from contextpack.stable import Change
 from contextpack.text import Lines, display_path, writable
 from contextpackd.bundles import Renewal, Verification
 from contextpackd.explanations import ChunkScore, Explanation, FileScore
+from contextpackd.joint import name_of
 from contextpackd.queries import Answer
 from contextpackd.replies import Reply
 from contextpackd.why import Displacement, Why
-from contextpackd.workspace import Scan
+from contextpackd.workspace import Part, Scan
 
 Json = dict[str, object]
 
@@ -29,7 +33,7 @@ def answer_json(answer: Answer) -> Json:
     pack = answer.pack
     return {
         "query": writable(answer.request.query),
-        "root": display_path(answer.root),
+        **where_json(answer.roots, answer.scan, answer.pack),
         "budgetTokens": answer.request.budget_tokens,
         "freshness": answer.scan.freshness,
         "tokens": pack.tokens,
@@ -50,7 +54,7 @@ def explanation_json(explanation: Explanation) -> Json:
     ranking = explanation.ranking
     return {
         "query": writable(explanation.request.query),
-        "root": display_path(explanation.root),
+        **where_json(explanation.roots, explanation.scan),
         "scorer": explanation.request.scorer.value,
         "budgetTokens": explanation.request.budget_tokens,
         "fallback": ranking.is_fallback,
@@ -93,7 +97,7 @@ def why_json(found: Why) -> Json:
     is_in = entry.outcome is not Outcome.EXCLUDED
     return {
         "query": writable(request.query),
-        "root": display_path(found.root),
+        **where_json(found.roots, found.scan),
         "budgetTokens": request.budget_tokens,
         "freshness": found.scan.freshness,
         "path": display_path(found.path),
@@ -148,11 +152,11 @@ def _displacement_json(displacement: Displacement | None) -> Json | None:
     }
 
 
-def files_json(root: str, scan: Scan) -> Json:
+def files_json(roots: Mapping[str, Path], scan: Scan) -> Json:
     """What discovery sees, as JSON."""
     sources = scan.snapshot.in_path_order()
     return {
-        "root": display_path(root),
+        **where_json(roots, scan),
         "nFiles": len(sources),
         "tokens": sum(source.tokens for source in sources),
         "files": [_source_json(source) for source in sources],
@@ -175,6 +179,41 @@ def reply_json(reply: Reply) -> Json:
     }
 
 
+def where_json(roots: Mapping[str, Path], scan: Scan, pack: Pack | None = None) -> Json:
+    """The `root` that was asked; of several, `roots` with what was seen in each.
+
+    With a pack, what became of the candidates of each, too.
+    """
+    if not scan.parts:
+        (root,) = roots.values()
+        return {"root": display_path(str(root))}
+    told: dict[str, Counter[str]] = {part.name: Counter() for part in scan.parts}
+    for entry in pack.ledger if pack else ():
+        is_in = entry.outcome is not Outcome.EXCLUDED
+        told[name_of(entry.path, roots)][entry.outcome if is_in else entry.reason] += 1
+    documents = [_part_json(part) for part in scan.parts]
+    if pack is None:
+        return {"roots": documents}
+    counts = [dict(sorted(told[part.name].items())) for part in scan.parts]
+    return {
+        "roots": [
+            {**document, "ledgerCounts": count}
+            for document, count in zip(documents, counts, strict=True)
+        ]
+    }
+
+
+def _part_json(part: Part) -> Json:
+    snapshot = part.scan.snapshot
+    return {
+        "name": display_path(part.name),
+        "root": display_path(str(part.root)),
+        "freshness": part.scan.freshness,
+        "nFiles": len(snapshot.sources),
+        "nSkipped": len(snapshot.skipped),
+    }
+
+
 def verification_json(verification: Verification) -> Json:
     """A bundle held against a workspace, as JSON."""
     found = verification.found
@@ -191,7 +230,7 @@ def renewal_json(renewal: Renewal) -> Json:
     """A question asked again, as JSON."""
     pack = renewal.answer.pack
     return {
-        "root": display_path(renewal.answer.root),
+        **where_json(renewal.answer.roots, renewal.answer.scan),
         "changed": bool(renewal.difference),
         "changes": [_change_json(change) for change in pack.changes],
         "difference": renewal.difference,

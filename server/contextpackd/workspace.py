@@ -96,6 +96,18 @@ class Scan:
     n_unread: int
     """How many files changed and were not read, because the scan was cancelled."""
     effort: Effort
+    parts: tuple["Part", ...] = ()
+    """The scans that this one joins; empty for that of one root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The scan of one of several roots."""
+
+    name: str
+    """What the paths of its files begin with, before a `/`."""
+    root: Path
+    scan: Scan
 
 
 @contextmanager
@@ -139,6 +151,16 @@ class Workspace:
         """The one whose view is saved: another one would drive it out."""
         self._is_followed = True
         """Whether every directory that was listed is watched, once there is a watch."""
+
+    @property
+    def roots(self) -> Mapping[str, Path]:
+        """Its one root, by the name that its paths begin with: none."""
+        return {"": self.root}
+
+    @property
+    def sites(self) -> Mapping[str, "Workspace"]:
+        """Itself, likewise."""
+        return {"": self}
 
     def scan(
         self,

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from harness.edits import written
 from harness.lsp_client import Client, command, house
 
 PINGS = 200
@@ -90,7 +91,7 @@ def main() -> None:
         text = file.read_text()
         times = []
         for number in range(SAVES):
-            file.write_text(text.replace("return work_", f"return {number} + work_"))
+            written(file, text.replace("return work_", f"return {number} + work_"))
             saved = {"textDocument": {"uri": file.as_uri()}}
             began = time.perf_counter()
             editor.notify("textDocument/didSave", saved)

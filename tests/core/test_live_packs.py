@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from contextpack.bundle import Pack
-from contextpack.model import Format, Outcome, Style
+from contextpack.model import Detail, Format, Outcome, Style
 from contextpack.render import header, render_piece
-from contextpack.request import Order, Request, Strategy
+from contextpack.request import Forced, LedgerScope, Order, Request, Strategy
 from contextpack.stable import MARGIN, ChangeKind
 from contextpack.text import split_lines
 from harness.memory import COUNT, packed
@@ -44,7 +44,7 @@ class LivePack(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.files: dict[str, str] = {}
-        self.request = Request(query="")
+        self.request = self.asked = Request(query="")
         self.pack: Pack | None = None
 
     @initialize(
@@ -128,6 +128,9 @@ class LivePack(RuleBasedStateMachine):
         assert_nothing_is_stale(pack, self.files)
         assert_every_candidate_is_in_the_ledger_once(pack, self.files)
         alone = packed(self.files, self.request)
+        if before is None or self.request != self.asked:
+            assert set(alone.standing.pieces) == set(pack.standing.pieces)
+        self.asked = self.request
         assert pack.score + 1e-6 >= (1 - MARGIN) * alone.score
         assert pack.given_up == max(0.0, round(alone.score - pack.score, 6))
         again = packed(self.files, self.request, previous=pack)
@@ -280,6 +283,40 @@ def test_what_the_request_names_comes_in_whatever_stands() -> None:
     expected = {"elder.py": ("added", "pinned")} if "elder.py" not in first.text else {}
     assert expected.items() <= kinds(second).items()
     assert "elder.py" in {item.path for item in second.items}
+
+
+def test_what_is_not_named_any_more_leaves_to_what_had_the_place() -> None:
+    first = packed(SHOP, ASKED)
+    left_out = next(path for path in SHOP if path not in {i.path for i in first.items})
+    pinned = packed(SHOP, replace(ASKED, pins=(left_out,)), previous=first)
+    assert {left_out, "removed"} <= {i.path for i in pinned.items} | {
+        k for k, _ in kinds(pinned).values()
+    }
+    after = packed(SHOP, ASKED, previous=pinned)
+    assert set(first.standing.pieces) == set(after.standing.pieces)
+    assert ("removed", "over-budget") == kinds(after)[left_out]
+
+
+def test_a_file_in_another_form_gives_its_room_back() -> None:
+    path = "apple.py"
+    whole = packed(SHOP, replace(ASKED, details=(Forced(path, Detail.WHOLE),)))
+    outline = replace(ASKED, details=(Forced(path, Detail.OUTLINE),))
+    after = packed(SHOP, outline, previous=whole)
+    assert set(packed(SHOP, outline).standing.pieces) == set(after.standing.pieces)
+    stood = [item.path for item in whole.items]
+    kept = [item.path for item in after.items if item.path in stood]
+    assert (
+        [path for path in stood if path in kept]
+        == kept
+        == [i.path for i in after.items][: len(kept)]
+    )
+
+
+def test_asking_to_see_more_of_the_ledger_is_no_other_question() -> None:
+    first = packed(SHOP, ASKED)
+    now = {**SHOP, "a.py": module("aspen", 4)}
+    second = packed(now, replace(ASKED, ledger=LedgerScope.ALL), previous=first)
+    assert first.text == second.text
 
 
 def test_a_smaller_budget_drops_the_worst_and_keeps_the_beginning() -> None:

@@ -392,6 +392,32 @@ def test_another_versions_daemon_goes_with_its_last_client(
     assert [new] == own.daemons()
 
 
+def test_all_daemons_of_this_user_are_seen_and_end_at_once(
+    own: House, shop: Path, tmp_path: Path
+) -> None:
+    process, other = started(own, path=copy_of_the_code(tmp_path))
+    # Nothing of this version runs yet.
+    done = own.run("status")
+    assert (1, f"process {process.pid}, clients: 0" in done.stdout) == (done.returncode, True)
+    assert "no daemon is running of this version; stop --all ends the others" in done.stderr
+    assert (1, done.stderr) == ((stop := own.run("stop")).returncode, stop.stderr)
+    old = socket_client(connected(other.lsp))
+    old.initialize(shop)
+    editor = own.start("lsp")  # It retires the older one, which still serves its client.
+    editor.client.initialize(shop)
+    pid = editor.client.command("status")["pid"]
+    found = status(own)
+    assert (pid, [{"pid": process.pid, "isRetired": True}]) == (found["pid"], found["others"])
+    assert f"another: process {process.pid} is retired" in own.run("status").stdout
+    stop = own.run("stop", "--all")
+    assert (0, "", "") == (stop.returncode, stop.stdout, stop.stderr)
+    assert 0 == process.wait(LIMIT_SECONDS)
+    assert has_ended(pid)
+    assert 70 == editor.ended()
+    old.close()
+    assert 1 == own.run("stop", "--all").returncode
+
+
 def test_what_a_dead_version_left_is_tidied_away(own: House, tmp_path: Path) -> None:
     process, other = started(own, path=copy_of_the_code(tmp_path))
     process.kill()

@@ -54,6 +54,9 @@ def answered(
 
 
 COMMANDS = [
+    ("pack", "checkout", "--root", "shop/src", "--exclude", "src/lending/fees.py"),
+    ("explain", "checkout", "--root", "shop/src", "--report"),
+    ("files", "--root", "shop/src", "--format", "json"),
     ("pack", QUERY, "--budget", "900"),
     ("pack", QUERY, "--format", "json", "--ledger", "all", "--strategy", "knapsack"),
     ("pack", "-", "--text", "xml", "--tree", "--task", "--line-numbers", "--ordering", "path"),

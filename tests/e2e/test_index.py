@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import pytest
 
+from harness.edits import written
 from harness.hanging import HANGING
 from harness.trees import write
 
@@ -154,7 +155,7 @@ def test_watching_says_each_batch_and_keeps_all_when_it_is_interrupted(
 ) -> None:
     with watching(root, environment, "--format", "json") as (process, lines):
         assert 4 == json.loads(lines.next())["nFiles"]
-        write(root, {"app/cart.py": "def total(items): return 0\n"})
+        written(root / "app/cart.py", "def total(items): return 0\n")
         batch = json.loads(lines.next())
         assert (["app/cart.py"], 4, 1) == (
             batch["changed"],
@@ -170,6 +171,22 @@ def test_watching_says_each_batch_and_keeps_all_when_it_is_interrupted(
     assert "contextpackd: interrupted; what was read until then is kept\n" == said
     after = summary(environment, root)
     assert (4, 0) == (after["nFiles"], after["work"]["made"])
+
+
+@needs_events
+def test_watching_goes_by_the_settings_as_they_are(
+    root: Path, environment: dict[str, str]
+) -> None:
+    with watching(root, environment, "--format", "json") as (process, lines):
+        assert 4 == json.loads(lines.next())["nFiles"]
+        written(root / ".contextpack.toml", 'exclude = ["web/"]\nbudget = 5\n')
+        batch = json.loads(lines.next())
+        assert (4, [".contextpack.toml", "web/shop.ts"]) == (batch["nFiles"], batch["changed"])
+        (root / ".contextpack.toml").unlink()
+        batch = json.loads(lines.next())
+        assert (4, [".contextpack.toml", "web/shop.ts"]) == (batch["nFiles"], batch["changed"])
+        said = interrupted(process)
+    assert 1 == said.count(".contextpack.toml")
 
 
 @needs_events

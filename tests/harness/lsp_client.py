@@ -247,6 +247,8 @@ class House:
             "HOME": str(self.folder),
             "LC_ALL": "C.UTF-8",
             "XDG_RUNTIME_DIR": str(self.folder),
+            # Where daemons are looked for as well: not among those of whoever runs the tests.
+            "TMPDIR": str(self.folder),
             "XDG_STATE_HOME": str(self.folder / "state"),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }

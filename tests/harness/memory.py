@@ -13,6 +13,7 @@ from contextpack.plan import plan
 from contextpack.request import Request
 from contextpack.resolve import is_config
 from contextpack.snapshot import Reading, Snapshot, reading, snapshot
+from contextpack.stable import follows
 from contextpack.terms import terms
 from contextpack.text import Lines
 from contextpack.tokens import profile_of, usable_budget
@@ -78,7 +79,8 @@ def packed(
     changed: Mapping[str, tuple[Lines, ...]] | None = None,
 ) -> Pack:
     made = snapshot or snapshot_of(files)
-    standing = previous.standing.digests if previous else ()
+    is_followed = previous is not None and follows(request, previous.standing)
+    standing = previous.standing.digests if previous and is_followed else ()
     planned = plan(made, request, standing=standing, changed=changed)
     profile = profile_of(request.model)
     return finish(

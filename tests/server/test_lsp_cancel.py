@@ -1,5 +1,6 @@
 """Cancellation and progress: who gives up gets an answer at once, and the work stops."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,27 @@ def test_a_cancelled_request_stops_indexing(tree: Path, gate: Gate) -> None:
         # What was found out until then stays, and the next question works.
         pack = client.command("pack", {"query": "loan"})
         assert N_FILES == pack["report"]["nCandidates"]
+
+
+def test_a_cancelled_request_about_several_roots_stops_too(
+    tree: Path, tmp_path: Path, gate: Gate
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tree, other)
+    with inside(gate) as servers:
+        client = servers.connect()
+        client.initialize(tree)
+        fields = {"query": "loan", "roots": [str(other), str(tree)]}
+        msg_id = client.begin("workspace/executeCommand", command("pack", fields))
+        assert gate.reached.wait(60)
+        cancel(client, msg_id)
+        assert cancelled(client, msg_id)
+        gate.go_on.set()
+        settled(servers, tree)
+        settled(servers, other)
+        assert gate.n_texts < N_FILES / 2
+        pack = client.command("pack", fields)
+        assert 2 * N_FILES == pack["report"]["nCandidates"]
 
 
 def test_a_client_that_vanishes_stops_its_work(tree: Path, gate: Gate) -> None:

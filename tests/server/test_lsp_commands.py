@@ -37,6 +37,16 @@ def test_a_pack_is_the_same_as_at_the_python_door(client: Client, shop: Path) ->
     assert ("pack-1", 1, True) == (pack["packId"], pack["revision"], pack["complete"])
 
 
+def test_globs_of_settings_may_match_nothing(client: Client, shop: Path) -> None:
+    (shop / ".contextpack.toml").write_text('exclude = ["*.lock"]\n')
+    client.initialize(shop, options={"settings": {"exclude": ["*.cobol"]}})
+    for name in ("pack", "explain", "search", "files", "graph"):
+        asked = {} if name in ("files", "graph") else {"query": QUERY}
+        assert client.command(name, asked)
+        with pytest.raises(Refused, match="'nobody' matches no file"):
+            client.command(name, {**asked, "exclude": ["nobody"]})
+
+
 def test_every_command_is_offered_and_described(client: Client) -> None:
     offered = client.initialize()["capabilities"]["executeCommandProvider"]["commands"]
     assert [command.name for command in COMMANDS] == offered

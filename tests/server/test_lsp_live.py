@@ -1,7 +1,6 @@
 """Live packs: made again after a change, told when their text is another one, else silent."""
 
 import shutil
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ import pytest
 import contextpackd
 from contextpackd.lsp.live import MAX_CAUSE_URIS
 from contextpackd.workspace import Workspace
-from harness.lsp_client import Client
+from harness.edits import written
+from harness.lsp_client import Client, Refused
 from harness.lsp_inside import Inside, inside
 from harness.paths import FIXTURES
 
@@ -40,13 +40,6 @@ def save(client: Client, *files: Path) -> None:
 def settled(servers: Inside, root: Path) -> None:
     """Wait until everything that was asked of a root's thread is done."""
     servers.on_loop(servers.roots.ask(root, lambda _w, _p: None, lambda _d, _t: None))
-
-
-def written(file: Path, text: str) -> None:
-    """Replace a file at once: a pack under way must not see it empty, and tell of that too."""
-    with tempfile.NamedTemporaryFile("w", delete=False) as outside:
-        outside.write(text)
-    Path(outside.name).replace(file)
 
 
 def edit(file: Path, line: str = "# objections to a checkout are rules\n") -> None:
@@ -158,6 +151,41 @@ def test_a_pack_that_cannot_follow_says_so_and_waits_for_the_next_change(
     written(pinned, text + "# back\n")
     save(client, pinned)
     assert ["src/lending/fees.py"] == client.notification(CHANGED)["changed"]
+
+
+def test_a_pack_follows_when_what_its_globs_named_is_gone(client: Client, shop: Path) -> None:
+    client.initialize(shop)
+    fees, policy = shop / "src/lending/fees.py", shop / "src/lending/policy.py"
+    globs = {"exclude": ["src/lending/fees.py"], "include": ["src/", "README.md"]}
+    pack = live_pack(client, text=True, **globs)
+    assert "README.md" in pack["text"]
+    fees.unlink()
+    (shop / "README.md").unlink()
+    save(client, fees)
+    assert ["README.md"] == client.notification(CHANGED)["removed"]
+    edit(policy)
+    save(client, policy)
+    assert ["src/lending/policy.py"] == client.notification(CHANGED)["changed"]
+    assert (
+        3
+        == client.command("pack", {"packId": pack["packId"], "budgetTokens": 7000})["revision"]
+    )
+    with pytest.raises(Refused, match="'nobody' matches no file"):
+        client.command("pack", {"packId": pack["packId"], "exclude": ["nobody"]})
+
+
+def test_a_change_before_following_began_is_told_when_it_begins(
+    client: Client, shop: Path
+) -> None:
+    client.initialize(shop)
+    pack = client.command("pack", {"query": QUERY})
+    edit(shop / "src/lending/policy.py")
+    done = client.command("live", {"packId": pack["packId"], "on": True})
+    assert [CHANGED] == [message.get("method") for message in client.untaken]
+    told = client.notification(CHANGED)
+    assert (2, "files") == (told["revision"], told["cause"]["kind"])
+    assert "src/lending/policy.py" in told["changed"]
+    assert {"packId": pack["packId"], "live": True, "revision": 2} == done
 
 
 def test_a_setting_of_the_client_makes_live_packs_again(client: Client, shop: Path) -> None:

@@ -16,6 +16,7 @@ from contextpackd.lsp.params import COMMANDS, NOTIFICATION, Command, shape_of
 from contextpackd.options import OPTIONS, default_of
 from contextpackd.settings import CLIENT_OPTIONS, REPOSITORY_OPTIONS, kebab
 from contextpackd.version import PROTOCOL
+from harness import edits
 from harness.lsp_client import Client
 from harness.lsp_inside import inside
 from harness.paths import FIXTURES, ROOT
@@ -156,7 +157,7 @@ def test_the_notification_is_as_described(client: Client, shop: Path) -> None:
     pack = client.command("pack", {"query": "objections to a checkout"})
     client.command("live", {"packId": pack["packId"], "on": True, "text": True})
     policy = shop / "src/lending/policy.py"
-    policy.write_text(policy.read_text().replace("the copy is withdrawn", "gone"))
+    edits.written(policy, policy.read_text().replace("the copy is withdrawn", "gone"))
     client.notify("textDocument/didSave", {"textDocument": {"uri": policy.as_uri()}})
     told = client.notification(NOTIFICATION)
     jsonschema.validate(told, block(f"notification {NOTIFICATION}"))

@@ -1,34 +1,47 @@
-"""The way from a request to `queries` and back: everything heavy on the workspace's thread."""
+"""The way from a request to `queries` and back: everything heavy on the workspaces' threads."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextpack.request import Request
 from contextpackd import queries, wire
+from contextpackd.joint import Site
 from contextpackd.queries import Answer
 from contextpackd.roots import Roots
 from contextpackd.view import Progress
 from contextpackd.wire import Json
-from contextpackd.workspace import Workspace
+
+if TYPE_CHECKING:
+    from contextpackd.lsp.session import Session
+
+Where = Sequence[Path]
+"""The one root that a question is about, or several."""
 
 
 async def answered(
-    roots: Roots, root: Path, request: Request, previous: Answer | None, progress: Progress
+    session: "Session",
+    where: Where,
+    request: Request,
+    previous: Answer | None,
+    progress: Progress,
 ) -> Answer:
     """The pack for a request. `previous` is what the client has of it."""
+    roots, rules = session.shared.roots, session.rules
     standing = previous.pack.standing if previous is not None else None
 
-    def job(workspace: Workspace, report: Progress) -> Answer:
-        return queries.answer(workspace, request, report, standing)
+    def job(site: Site, report: Progress) -> Answer:
+        return queries.answer(site, request, report, standing, rules)
 
-    answer = await roots.ask(root, job, progress)
-    roots.saw(root, answer.scan)
+    answer = await roots.ask_of(where, job, progress)
+    roots.saw_of(where, answer.scan)
     return answer
 
 
-async def shown(roots: Roots, root: Path, answer: Answer) -> Json:
-    """An answer as JSON, made on the workspace's thread: a whole ledger takes a while."""
+async def shown(roots: Roots, where: Where, answer: Answer) -> Json:
+    """An answer as JSON, made on another thread: a whole ledger takes a while."""
 
-    def job(_workspace: Workspace, _report: Progress) -> Json:
+    def job(_site: Site, _report: Progress) -> Json:
         return wire.answer_json(answer)
 
-    return await roots.ask(root, job, lambda _done, _total: None)
+    return await roots.ask_of(where, job, lambda _done, _total: None)

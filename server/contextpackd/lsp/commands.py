@@ -12,13 +12,15 @@ from contextpack.text import display_path
 from contextpackd import graphs, output, queries, replies, wire
 from contextpackd.errors import FieldProblem
 from contextpackd.explanations import explanation
+from contextpackd.joint import Site, file_below, named
 from contextpackd.lsp import params
-from contextpackd.lsp.asking import answered, shown
+from contextpackd.lsp.asking import Where, answered, shown
 from contextpackd.lsp.packs import Held
 from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
 from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.replies import Reply
+from contextpackd.roots import Cause, Kind
 from contextpackd.view import Progress
 from contextpackd.why import why
 from contextpackd.wire import Json
@@ -29,6 +31,7 @@ _ENTRIES = frozenset(
     {"pins", "details", "focus", "origins", "from", "depth", "importers", "diff", "staged"}
 )
 """The fields that say besides words what a pack is about."""
+_PLACES = frozenset({"root", "roots", "uri"})
 
 Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 
@@ -36,7 +39,7 @@ Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 async def _pack(session: Session, fields: Fields, progress: Progress) -> Json:
     if not isinstance(pack_id := fields.get("packId"), str):
         return await _packed(session, fields, None, progress)
-    for name in ("root", "uri"):
+    for name in ("root", "uri", "roots"):
         if name in fields:
             raise FieldProblem(name, "cannot be changed; make a new pack")
     async with session.packs.named(pack_id).turn:
@@ -48,21 +51,22 @@ async def _packed(
     session: Session, fields: Fields, before: Held | None, progress: Progress
 ) -> Json:
     roots = session.shared.roots
-    root = before.root if before is not None else session.root_of(fields)
-    request = session.request(root, fields)
-    if fields.get("wait") is False and not roots.is_indexed(root):
-        session.live.spawn(_indexed(session, root))
-        done, total = roots.progress_of(root)
+    where = before.roots if before is not None else session.roots_of(fields)
+    request = session.request(where, fields)
+    if fields.get("wait") is False and (new := [r for r in where if not roots.is_indexed(r)]):
+        for root in new:
+            session.live.spawn(_indexed(session, root))
+        done, total = (sum(n) for n in zip(*map(roots.progress_of, where), strict=True))
         return {
-            "query": request.query, "root": display_path(str(root)), "complete": False,
+            "query": request.query, **_where_json(where), "complete": False,
             "indexed": done, "total": total, "text": "", "tokens": 0, "items": [],
         }  # fmt: skip
     previous = before.answer if before is not None else None
-    answer = await answered(roots, root, request, previous, progress)
-    document = await shown(roots, root, answer)
+    answer = await answered(session, where, request, previous, progress)
+    document = await shown(roots, where, answer)
     kept = {n: v for n, v in fields.items() if n not in ("packId", "wait") and v is not None}
     if before is None:
-        held = session.packs.add(root, kept, answer)
+        held = session.packs.add(where, kept, answer)
     else:
         held = session.packs.repacked(before, kept, answer)
     return {
@@ -70,9 +74,16 @@ async def _packed(
     }  # fmt: skip
 
 
+def _where_json(where: Where) -> Json:
+    shown = {name: display_path(str(root)) for name, root in named(where).items()}
+    if len(shown) == 1:
+        return {"root": next(iter(shown.values()))}
+    return {"roots": [{"name": name, "root": root} for name, root in shown.items()]}
+
+
 async def _indexed(session: Session, root: Path) -> None:
     """Bring a root up to date for the questions to come."""
-    request = session.request(root, {})
+    request = session.request([root], {})
 
     def job(workspace: Workspace, report: Progress) -> Scan:
         return workspace.scan(queries.discovery_of(request), report)
@@ -86,19 +97,20 @@ async def _answer(session: Session, fields: Fields, progress: Progress) -> Json:
     held = session.packs.named(str(fields["packId"]))
     own = {n: v for n, v in fields.items() if n not in ("packId", "reply")}
     # What the pack was about in another way than by words is not what the reply is about.
-    kept = {n: v for n, v in held.fields.items() if n not in _ENTRIES}
-    request = session.request(held.root, {**kept, **own})
+    kept = {n: v for n, v in held.fields.items() if n not in _ENTRIES | _PLACES}
+    request, rules = session.request(held.roots, {**kept, **own}), session.rules
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Reply]:
+    def job(site: Site, report: Progress) -> tuple[Scan, Reply]:
         shown = replies.shown_by(held.answer.pack.items)
-        return replies.reply(workspace, request, str(fields["reply"]), shown, report)
+        return replies.reply(site, request, str(fields["reply"]), shown, report, rules)
 
-    scan, reply = await session.shared.roots.ask(held.root, job, progress)
-    session.shared.roots.saw(held.root, scan)
+    scan, reply = await session.shared.roots.ask_of(held.roots, job, progress)
+    session.shared.roots.saw_of(held.roots, scan)
     found = wire.reply_json(reply)
     if not reply.wanted:
         return {**found, "pack": None}
-    asked = {**kept, **own, "only": list(reply.wanted), "root": str(held.root)}
+    where = {"roots": [str(root) for root in held.roots]}
+    asked = {**kept, **own, **where, "only": list(reply.wanted)}
     return {**found, "pack": await _packed(session, asked, None, progress)}
 
 
@@ -106,7 +118,11 @@ async def _live(session: Session, fields: Fields, _progress: Progress) -> Json:
     held = session.packs.named(str(fields["packId"]))
     is_live = fields["on"] is True
     session.packs.live(held, is_live=is_live, sends_text=fields.get("text") is True)
-    return {"packId": held.pack_id, "live": is_live, "revision": held.revision}
+    if is_live:
+        # What changed since the pack was made, nobody has told.
+        await session.live.follow(held.pack_id, [Cause(Kind.FILES)])
+    revision = session.packs.named(held.pack_id).revision
+    return {"packId": held.pack_id, "live": is_live, "revision": revision}
 
 
 async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
@@ -114,28 +130,30 @@ async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
 
 
 async def _explain(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
     top = _top(fields)
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = explanation(workspace, request, top, report)
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        found = explanation(site, request, top, report, rules)
         return found.scan, wire.explanation_json(found)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
     previous = None
     if isinstance(pack_id := fields.get("packId"), str):
         held = session.packs.named(pack_id)
-        if "root" in fields:
-            raise FieldProblem("root", "is that of the pack")
-        root, previous = held.root, held.answer.pack.standing
-        request = session.request(root, {**held.fields, **fields})
+        for name in ("root", "roots"):
+            if name in fields:
+                raise FieldProblem(name, "is that of the pack")
+        where, previous = held.roots, held.answer.pack.standing
+        request = session.request(where, {**held.fields, **fields})
     else:
-        root = session.root_of(fields)
-        request = session.request(root, fields)
+        where = session.roots_of(fields)
+        request = session.request(where, fields)
+    rules = session.rules
     path, uri, line = fields.get("path"), fields.get("uri"), fields.get("line")
     if not isinstance(path, str):
         document = session.located(uri) if isinstance(uri, str) else None
@@ -144,50 +162,51 @@ async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
         path = str(document)
     place, at = path, line if isinstance(line, int) else None
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        found = why(workspace, request, place, at, report, previous)
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        found = why(site, request, place, at, report, previous, rules)
         return found.scan, wire.why_json(found)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
     top = _top(fields)
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        scan, ranking = queries.ranked(workspace, request, report)
-        chunks = [_chunk_json(root, chunk) for chunk in islice(ranking.chunks(), top)]
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        scan, ranking = queries.ranked(site, request, report, rules)
+        best = islice(ranking.chunks(), top)
         return scan, {
-            "query": request.query, "root": display_path(str(root)),
-            "nRanked": ranking.n_relevant, "chunks": chunks,
+            "query": request.query, **wire.where_json(site.roots, scan),
+            "nRanked": ranking.n_relevant,
+            "chunks": [_chunk_json(site.roots, chunk) for chunk in best],
         }  # fmt: skip
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _files(session: Session, fields: Fields, progress: Progress) -> Json:
-    root = session.root_of(fields)
-    request = session.request(root, fields)
+    where = session.roots_of(fields)
+    request, rules = session.request(where, fields), session.rules
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        scan = queries.checked_scan(workspace, request, report)
-        return scan, wire.files_json(str(workspace.root), scan)
+    def job(site: Site, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(site, request, report, rules)
+        return scan, wire.files_json(site.roots, scan)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, where, job, progress)
 
 
 async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
     root = session.root_of(fields)
-    request = session.request(root, fields)
+    request, rules = session.request([root], fields), session.rules
     uri, depth = fields.get("uri"), fields.get("depth")
     document = session.located(uri) if isinstance(uri, str) else None
     if isinstance(uri, str) and document is None:
         raise FieldProblem("uri", f"names no local file: {uri}")
 
-    def job(workspace: Workspace, report: Progress) -> tuple[Scan, Json]:
-        scan = queries.checked_scan(workspace, request, report, with_graph=True)
+    def job(workspace: Site, report: Progress) -> tuple[Scan, Json]:
+        scan = queries.checked_scan(workspace, request, report, rules, with_graph=True)
         paths: list[model.Path] = []
         if document is not None:
             paths.append(queries.known_path(str(document), "uri", workspace, scan))
@@ -199,7 +218,7 @@ async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
         )
         return scan, graphs.graph_json(found)
 
-    return await _asked(session, root, job, progress)
+    return await _asked(session, [root], job, progress)
 
 
 async def _export(session: Session, fields: Fields, _progress: Progress) -> Json:
@@ -224,19 +243,19 @@ async def _status(session: Session, _fields: Fields, _progress: Progress) -> Jso
 
 async def _asked(
     session: Session,
-    root: Path,
-    job: Callable[[Workspace, Progress], tuple[Scan, Json]],
+    where: Where,
+    job: Callable[[Site, Progress], tuple[Scan, Json]],
     progress: Progress,
 ) -> Json:
-    scan, document = await session.shared.roots.ask(root, job, progress)
-    session.shared.roots.saw(root, scan)
+    scan, document = await session.shared.roots.ask_of(where, job, progress)
+    session.shared.roots.saw_of(where, scan)
     return document
 
 
-def _chunk_json(root: Path, found: RankedChunk) -> Json:
+def _chunk_json(roots: Mapping[str, Path], found: RankedChunk) -> Json:
     return {
         "path": display_path(found.path),
-        "uri": uri_of(str(root / found.path)),
+        "uri": uri_of(str(file_below(roots, found.path))),
         "lines": [found.lines.start, found.lines.end],
         "tokens": found.tokens,
         "score": found.score,

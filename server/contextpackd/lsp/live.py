@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,27 +90,38 @@ class Live:
     async def _follow(self) -> None:
         # What came meanwhile waits for its timer; `_begin` left to this run what was due.
         while self._pending and self._timer is None:
-            root = next(iter(self._pending))
-            causes = self._pending.pop(root)
-            for held in self._session.packs.followed(root):
-                try:
-                    async with held.turn:
-                        await self._repack(held.pack_id, causes)
-                except Superseded as error:  # The change that it came of makes it tried again.
-                    log.info("%s could not follow a change: %s", held.pack_id, error)
-                except DaemonError as error:
-                    # A pinned file went: until it is back the client has what was.
-                    problem = f"ContextPack: {held.pack_id} does not follow changes: {error}"
-                    self._session.say_once(types.MessageType.Warning, problem)
+            pending, self._pending = self._pending, {}
+            # A pack of several roots that changed is made again once.
+            by_pack: dict[str, list[Cause]] = {}
+            for root, causes in pending.items():
+                for held in self._session.packs.followed(root):
+                    by_pack.setdefault(held.pack_id, []).extend(causes)
+            for pack_id, causes in by_pack.items():
+                await self.follow(pack_id, causes)
 
-    async def _repack(self, pack_id: str, causes: list[Cause]) -> None:
+    async def follow(self, pack_id: str, causes: Sequence[Cause]) -> None:
+        """Make a live pack again, and tell when its text is another one."""
+        held = self._session.packs.live_one(pack_id)
+        if held is None:
+            return
+        try:
+            async with held.turn:
+                await self._repack(pack_id, causes)
+        except Superseded as error:  # The change that it came of makes it tried again.
+            log.info("%s could not follow a change: %s", pack_id, error)
+        except DaemonError as error:
+            # A pinned file went: until it is back the client has what was.
+            problem = f"ContextPack: {pack_id} does not follow changes: {error}"
+            self._session.say_once(types.MessageType.Warning, problem)
+
+    async def _repack(self, pack_id: str, causes: Sequence[Cause]) -> None:
         packs = self._session.packs
         held = packs.live_one(pack_id)
         if held is None:
             return
-        request = self._session.request(held.root, held.fields)
+        request = self._session.request(held.roots, held.fields)
         answer = await answered(
-            self._session.shared.roots, held.root, request, held.answer, lambda _d, _t: None
+            self._session, held.roots, request, held.answer, lambda _d, _t: None
         )
         if packs.live_one(pack_id) is None:
             return
@@ -137,6 +148,6 @@ class Live:
             log.error("following a change failed", exc_info=error)
 
 
-def _cause_json(causes: list[Cause]) -> Json:
+def _cause_json(causes: Sequence[Cause]) -> Json:
     uris = dict.fromkeys(uri for cause in causes for uri in cause.uris)
     return {"kind": causes[-1].kind.value, "uris": list(uris)[:MAX_CAUSE_URIS]}

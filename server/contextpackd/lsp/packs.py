@@ -1,7 +1,7 @@
 """The packs that one connection holds: what was asked, and what the client has of it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class Held:
     """One pack."""
 
     pack_id: str
-    root: Path
+    roots: tuple[Path, ...]
     fields: Mapping[str, object]
     """The command's fields and options as the client gave them."""
     answer: Answer
@@ -51,10 +51,10 @@ class Packs:
         self._n_made = 0
         self._gone = gone
 
-    def add(self, root: Path, fields: Mapping[str, object], answer: Answer) -> Held:
+    def add(self, roots: Iterable[Path], fields: Mapping[str, object], answer: Answer) -> Held:
         """A new pack. The one that was used longest ago goes if there are too many."""
         self._n_made += 1
-        held = Held(f"pack-{self._n_made}", root, fields, answer)
+        held = Held(f"pack-{self._n_made}", tuple(roots), fields, answer)
         self._held[held.pack_id] = held
         while len(self._held) > MAX_PACKS:
             self._gone(self._held.pop(next(iter(self._held))))
@@ -87,8 +87,8 @@ class Packs:
         return self._held.pop(pack_id, None) is not None
 
     def followed(self, root: Path) -> list[Held]:
-        """The live packs of a root, oldest first."""
-        return [held for held in self._held.values() if held.is_live and held.root == root]
+        """The live packs that show something of a root, oldest first."""
+        return [held for held in self._held.values() if held.is_live and root in held.roots]
 
     def live_one(self, pack_id: str) -> Held | None:
         """The pack of this id as it is now, if it is held and live."""
@@ -100,7 +100,7 @@ class Packs:
 
 
 def difference(before: Answer, after: Answer) -> Difference:
-    """The files by which two packs of one root differ, sorted."""
+    """The files by which two packs of the same roots differ, sorted."""
     old = {item.path: _shown(item, before) for item in before.pack.items}
     new = {item.path: _shown(item, after) for item in after.pack.items}
     return Difference(

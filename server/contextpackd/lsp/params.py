@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from contextpackd.errors import FieldProblem
+from contextpackd.joint import MAX_ROOTS
 from contextpackd.options import OPTIONS, Option
 
 NOTIFICATION = "contextpack/packChanged"
@@ -23,6 +24,7 @@ class Shape(StrEnum):
     NAME = "text that is not empty"
     SWITCH = "true or false"
     COUNT = "a whole number above 0"
+    NAMES = f"a list of 1 to {MAX_ROOTS} texts that are not empty"
     WAY = "one of imports, importers"
 
 
@@ -58,6 +60,10 @@ _ROOT = (
     Field("root", Shape.NAME, "the workspace folder: a path or a `file:` URI"),
     Field("uri", Shape.NAME, "a document: the innermost open folder that holds it is the root"),
 )
+_ROOTS = (
+    *_ROOT,
+    Field("roots", Shape.NAMES, "several workspace folders, in place of `root`"),
+)
 _QUERY = Field("query", Shape.TEXT, "the task in words", is_required=True)
 _PACK_ID = Field("packId", Shape.NAME, "a pack that this connection holds", is_required=True)
 _TOP = Field("top", Shape.COUNT, f"how many of the best (default: {DEFAULT_TOP})")
@@ -68,7 +74,7 @@ PACK = Command(
     Takes.ALL,
     (
         Field("query", Shape.TEXT, "the task in words; required without `packId`"),
-        *_ROOT,
+        *_ROOTS,
         Field("packId", Shape.NAME, "pack again what this names; `null` resets a field"),
         Field("wait", Shape.SWITCH, "wait for the first index (default: true)"),
     ),
@@ -101,7 +107,7 @@ EXPLAIN = Command(
     Takes.ALL,
     (
         _QUERY,
-        *_ROOT,
+        *_ROOTS,
         Field("top", Shape.COUNT, f"how many outside the bundle (default: {DEFAULT_TOP})"),
     ),
 )
@@ -111,7 +117,7 @@ WHY = Command(
     Takes.ALL,
     (
         Field("query", Shape.TEXT, "the task in words; required without `packId`"),
-        *_ROOT,
+        *_ROOTS,
         Field("path", Shape.NAME, "the file, relative to the root; without it that of `uri`"),
         Field("line", Shape.COUNT, "a line of it, from 1; without one the whole file is meant"),
         Field("packId", Shape.NAME, "in the pack that this names, with fields as given here"),
@@ -121,13 +127,13 @@ FILES = Command(
     "contextpack.files",
     "What discovery sees, and what is left out by which rule.",
     Takes.DISCOVERY,
-    _ROOT,
+    _ROOTS,
 )
 SEARCH = Command(
     "contextpack.search",
     "The ranked chunks for a task.",
     Takes.ALL,
-    (_QUERY, *_ROOT, _TOP),
+    (_QUERY, *_ROOTS, _TOP),
 )
 GRAPH = Command(
     "contextpack.graph",
@@ -243,13 +249,23 @@ def _holds(shape: Shape, value: object) -> bool:
         case Shape.TEXT:
             return isinstance(value, str)
         case Shape.NAME:
-            return isinstance(value, str) and value != "" and "\0" not in value
+            return _is_name(value)
+        case Shape.NAMES:
+            return (
+                isinstance(value, list)
+                and 0 < len(value) <= MAX_ROOTS
+                and all(map(_is_name, value))
+            )
         case Shape.SWITCH:
             return isinstance(value, bool)
         case Shape.COUNT:
             return isinstance(value, int) and not isinstance(value, bool) and value > 0
         case Shape.WAY:
             return value in _WAYS
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != "" and "\0" not in value
 
 
 def _shown(name: str) -> str:

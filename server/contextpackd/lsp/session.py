@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,10 +119,7 @@ class Session:
         """The root that a command is about. Raises `FieldProblem` and `RootProblem`."""
         root, uri = fields.get("root"), fields.get("uri")
         if isinstance(root, str):
-            file = file_of(root) if root.startswith("file:") else root
-            if file is None or not _is_absolute(file):
-                raise FieldProblem("root", "must be an absolute path or a `file:` URI")
-            return check_root(Path(file), force=False)
+            return _root("root", root)
         if isinstance(uri, str) and (document := self.located(uri)) is not None:
             around = [r for r in self.folders.values() if document.is_relative_to(r)]
             if around:
@@ -133,6 +130,19 @@ class Session:
             return distinct[0]
         state = "several folders are open" if distinct else "no folder is open"
         raise FieldProblem("root", f"must be given: {state}")
+
+    def roots_of(self, fields: Mapping[str, object]) -> tuple[Path, ...]:
+        """The roots that a command is about, each once, in an order of their own.
+
+        Raises as `root_of`.
+        """
+        given = fields.get("roots")
+        if not isinstance(given, list):
+            return (self.root_of(fields),)
+        for name in ("root", "uri"):
+            if name in fields:
+                raise FieldProblem(name, "cannot be given together with roots")
+        return tuple(sorted({_root("roots", str(root)) for root in given}))
 
     def located(self, uri: str) -> Path | None:
         """The file that a URI names, its directory without links; None if it is not local."""
@@ -242,8 +252,17 @@ class Session:
         if isinstance(found, list | tuple) and found:
             self.configure(found[0])
 
-    def request(self, root: Path, fields: Mapping[str, object]) -> Request:
-        """The request for a command's fields over the settings. Raises `OptionProblem`."""
+    @property
+    def rules(self) -> frozenset[str]:
+        """The globs of the client's settings, which are for all roots: they may match nothing."""
+        return settings.globs(self._settings)
+
+    def request(self, roots: Sequence[Path], fields: Mapping[str, object]) -> Request:
+        """The request for a command's fields over the settings. Raises `OptionProblem`.
+
+        What a repository says counts where its root is the only one; of several, each scan
+        goes by its own, and how they look together is for the client to say.
+        """
         given: dict[str, object] = {}
         for name, value in fields.items():
             option = _OPTIONS.get(name)
@@ -252,9 +271,11 @@ class Session:
                     given[option.field] = _as_places(value)
                 else:
                     given[option.field] = _as_paths(value) if option.field in _PATHS else value
-        of_root = settings.repository(root)
-        self._say_problems(of_root)
-        values = settings.rising(of_root.values, self._settings.values, given)
+        found = [settings.repository(root) for root in roots]
+        for of_root in found:
+            self._say_problems(of_root)
+        below = found[0].values if len(found) == 1 else {}
+        values = settings.rising(below, self._settings.values, given)
         return request_of(fields.get("query", ""), values, lambda option: option.json_name)
 
     # What the user must know.
@@ -275,6 +296,13 @@ class Session:
     def _pack_gone(self, held: Held) -> None:
         message = f"let {held.pack_id} go: a connection holds its last {MAX_PACKS} packs"
         self.server.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+
+
+def _root(field: str, given: str) -> Path:
+    file = file_of(given) if given.startswith("file:") else given
+    if file is None or not _is_absolute(file):
+        raise FieldProblem(field, f"must be an absolute path or a `file:` URI, got {given!r}")
+    return check_root(Path(file), force=False)
 
 
 def _is_absolute(path: str) -> bool:
