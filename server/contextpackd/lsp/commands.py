@@ -31,6 +31,7 @@ _ENTRIES = frozenset(
     {"pins", "details", "focus", "origins", "from", "depth", "importers", "diff", "staged"}
 )
 """The fields that say besides words what a pack is about."""
+_PLACES = frozenset({"root", "roots", "uri"})
 
 Run = Callable[[Session, Fields, Progress], Awaitable[Json]]
 
@@ -96,7 +97,7 @@ async def _answer(session: Session, fields: Fields, progress: Progress) -> Json:
     held = session.packs.named(str(fields["packId"]))
     own = {n: v for n, v in fields.items() if n not in ("packId", "reply")}
     # What the pack was about in another way than by words is not what the reply is about.
-    kept = {n: v for n, v in held.fields.items() if n not in _ENTRIES}
+    kept = {n: v for n, v in held.fields.items() if n not in _ENTRIES | _PLACES}
     request, rules = session.request(held.roots, {**kept, **own}), session.rules
 
     def job(site: Site, report: Progress) -> tuple[Scan, Reply]:
@@ -108,10 +109,8 @@ async def _answer(session: Session, fields: Fields, progress: Progress) -> Json:
     found = wire.reply_json(reply)
     if not reply.wanted:
         return {**found, "pack": None}
-    roots = [str(root) for root in held.roots]
-    where = {"root": roots[0]} if len(roots) == 1 else {"roots": roots}
-    apart = {n: v for n, v in kept.items() if n not in ("root", "roots", "uri")}
-    asked = {**apart, **own, "only": list(reply.wanted), **where}
+    where = {"roots": [str(root) for root in held.roots]}
+    asked = {**kept, **own, **where, "only": list(reply.wanted)}
     return {**found, "pack": await _packed(session, asked, None, progress)}
 
 

@@ -79,7 +79,8 @@
 
 ---@class contextpack.Why Why a file, or the part of it at a line, is in the pack or out.
 ---@field query string
----@field root string
+---@field root? string
+---@field roots? table[] In place of `root`, of several folders.
 ---@field budgetTokens integer
 ---@field freshness 'scanned'|'watched'
 ---@field path string
