@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib
+import re
 import sys
 import typing
 from collections.abc import Iterator
@@ -86,6 +87,16 @@ def test_core_imports_point_down(path: Path) -> None:
             assert top in PURE_STDLIB | PURE_THIRD_PARTY, f"{path.name}: {name} can do I/O"
         elif here != "__init__" and rest.split(".")[0] != here:
             assert layer_of(rest.split(".")[0]) < layer_of(here), f"{path.name} imports {name}"
+
+
+def test_the_architecture_names_every_module() -> None:
+    document = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for number, row in enumerate(LAYERS):
+        (line,) = (line for line in document.splitlines() if line.startswith(f"| {number} |"))
+        named = {name.rstrip("/") for name in re.findall(r"`([a-z0-9_/]+)`", line.split("|")[2])}
+        assert named == row
+    for path in SERVER.glob("[!_]*.py"):
+        assert f"`{path.stem}`" in document, f"{path.stem} is not in ARCHITECTURE.md"
 
 
 @pytest.mark.parametrize("path", modules(CORE), ids=name_of)
