@@ -4,8 +4,9 @@ import pytest
 
 from contextpack.model import Reason, Skip
 from contextpack.names import MAX_HOMES, MAX_NAMES, Span, lacking, naming, spans_named
+from contextpack.request import Request
 from contextpack.text import Lines
-from harness.memory import snapshot_of
+from harness.memory import packed, snapshot_of
 
 FILES = {
     "src/shop/cart.py": (
@@ -132,3 +133,24 @@ def test_what_a_bundle_shows_is_not_lacking() -> None:
 def test_a_name_that_is_nothing_has_no_parts() -> None:
     found = spans_named(SNAPSHOT, ["nothing_here", "src/shop/tax.ts:2"])
     assert [(), (Span("src/shop/tax.ts", Lines(2, 2)),)] == [item.spans for item in found]
+
+
+def test_a_large_definition_leaves_room_for_what_is_named_behind_it() -> None:
+    methods = "".join(
+        f"    def step_{n}(self, item):\n        return self.items[{n}] + item.price * {n}\n\n"
+        for n in range(60)
+    )
+    lines = "".join(f"    total = total + offer_{n}(total)\n" for n in range(12))
+    files = {"big.py": f"class Big:\n{methods}", "small.py": f"def small(total):\n{lines}"}
+    pack = packed(files, Request(query="", budget_tokens=500, only=("Big", "small")))
+    assert {"big.py", "small.py"} == {item.path for item in pack.items}
+    assert "def step_0(" in pack.text
+    assert "offer_11" in pack.text
+
+
+def test_a_name_follows_its_definition_when_lines_move() -> None:
+    request = Request(query="", only=("total_price",))
+    moved = {**FILES, "src/shop/cart.py": "# one\n# two\n" * 9 + FILES["src/shop/cart.py"]}
+    for files, first in ((FILES, 5), (moved, 23)):
+        (item,) = packed(files, request).items
+        assert Lines(first, first + 1) == item.ranges[-1]

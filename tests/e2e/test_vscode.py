@@ -378,6 +378,27 @@ def test_without_ai_features_the_clipboard_is_all_that_is_claimed(session: Sessi
     } == session.within["chatOff"]
 
 
+def test_several_folders_are_packed_together_or_one_of_them(
+    tools: Tools, built: Path, tmp_path: Path
+) -> None:
+    root = shop(tmp_path, f'exec {shlex.quote(sys.executable)} -P -m contextpackd "$@"')
+    letters = f'"""Letters about {QUERY}."""\n\n\ndef letter(): ...\n'
+    written(tmp_path / "mail" / "letters.py", letters)
+    folders = [{"path": str(root)}, {"path": str(tmp_path / "mail")}]
+    written(tmp_path / "both.code-workspace", json.dumps({"folders": folders}))
+    with (
+        house() as own,
+        code_server(tools, built, own, "--disable-workspace-trust") as (url, env),
+    ):
+        at = f"{url}/?workspace={tmp_path / 'both.code-workspace'}"
+        seen = driven(tools, built, env, "folders.mjs", at, QUERY)
+    assert row(seen["rows"], "mail/letters.py")
+    assert row(seen["rows"], f"shop/{POLICY}")
+    assert "letters.py" == seen["file"]
+    assert row(seen["single"], "letters.py")
+    assert "" == row(seen["single"], POLICY)
+
+
 def wheel(folder: Path) -> Path:
     """A package of the server's name and version, whose program is the server of this Python."""
     start = f"os.execv({sys.executable!r}, [{sys.executable!r}, '-P', '-m', 'contextpackd', *sys.argv[1:]])"

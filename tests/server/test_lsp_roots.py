@@ -292,3 +292,14 @@ def test_an_index_that_is_not_there_yet_is_said(client: Client, shop: Path, desk
     pack = pack_of(client, shop, desk, wait=False)
     assert (False, [], "") == (pack["complete"], pack["items"], pack["text"])
     assert ["desk", "shop"] == [root["name"] for root in pack["roots"]]
+
+
+def test_a_reply_is_about_all_of_a_packs_roots(client: Client, shop: Path, desk: Path) -> None:
+    client.initialize()
+    pack = pack_of(client, shop, desk, budgetTokens=400)
+    reply = "I need `Member.age_on`, `checkout7()`, and `desk/notes.md`."
+    told = client.command("answer", {"packId": pack["packId"], "reply": reply})
+    assert {"Member.age_on", "checkout7", "desk/notes.md"} == {*told["wanted"], *told["shown"]}
+    answer = told["pack"]
+    assert {"desk", "shop"} == {one["name"] for one in answer["roots"]}
+    assert {"shop/src/lending/models.py", "desk/notes.md"} <= set(paths(answer))

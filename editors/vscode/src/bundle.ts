@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Pack } from './protocol';
-import type { Packing } from './packing';
+import { fileIn, type Packing } from './packing';
 
 export const SCHEME = 'contextpack';
 
@@ -58,9 +58,9 @@ export class BundleDocuments
   }
 
   provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
-    const root = vscode.Uri.file(this.packing.pack?.root ?? '/');
+    const pack = this.packing.pack;
     return this.sections(document).flatMap((part) => {
-      const file = vscode.Uri.joinPath(root, part.path);
+      const file = fileIn(pack!, part.path); // Without a pack there are no sections.
       const length = document.lineAt(part.heading).text.length;
       if (part.ranges.length === 0) {
         return [new vscode.DocumentLink(new vscode.Range(part.heading, 0, part.heading, length), file)];

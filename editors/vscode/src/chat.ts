@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { COMMANDS, type Pack } from './protocol';
+import { placed } from './packing';
 import type { Server } from './server';
 
 const OPEN_CHAT = 'workbench.action.chat.open';
@@ -48,7 +49,7 @@ interface ToolInput {
 export class PackTool implements vscode.LanguageModelTool<ToolInput> {
   constructor(
     private readonly server: Server,
-    private readonly folder: () => Promise<vscode.WorkspaceFolder | undefined>,
+    private readonly roots: () => string[],
   ) {}
 
   async invoke(
@@ -56,8 +57,7 @@ export class PackTool implements vscode.LanguageModelTool<ToolInput> {
     token: vscode.CancellationToken,
   ): Promise<vscode.LanguageModelToolResult> {
     const { query, budgetTokens } = options.input;
-    const root = (await this.folder())?.uri.toString();
-    const asked = { query, ...(budgetTokens === undefined ? {} : { budgetTokens }), ...(root === undefined ? {} : { root }) };
+    const asked = { query, ...(budgetTokens === undefined ? {} : { budgetTokens }), ...placed(this.roots()) };
     const pack = await this.server.ask<Pack>(COMMANDS.pack, asked, token);
     await this.server.ask(COMMANDS.close, { packId: pack.packId });
     return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(pack.text)]);

@@ -6,7 +6,7 @@ import { PackTool, TOOL, sentToChat } from './chat';
 import { Packing, fields, type Question } from './packing';
 import { explanationText, whyText } from './explain';
 import { COMMANDS, type Explanation, type Pack, type Reply, type Why } from './protocol';
-import { about, changes, diagnostics, folderInView, selection, type Task } from './questions';
+import { about, changes, chosenFolders, diagnostics, openFolders, selection, type Task } from './questions';
 import { NoServer, Server } from './server';
 import { askedForBudget, askedForQuery, remembered } from './picks';
 import { inWords, replied } from './replies';
@@ -18,7 +18,7 @@ const VIEW = 'contextpack.pack';
 export function activate(context: vscode.ExtensionContext): void {
   const server: Server = new Server(async ({ query, uri }) => {
     const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
-    const here = folder ?? (await folderInView());
+    const here = folder === undefined ? await chosenFolders() : [folder];
     if (here !== undefined) {
       await packed(about(query ?? '', here));
     }
@@ -28,9 +28,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const tree = vscode.window.createTreeView(VIEW, { treeDataProvider: new PackTree(packing) });
 
   /** Ask, and show the bundle and the view. */
-  async function packed({ folder, ...task }: Task, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
-    const root = folder.uri.toString();
-    const question: Question = { ...task, root, budgetTokens, pins: [], leftOut: [], only: [] };
+  async function packed({ folders, ...task }: Task, budgetTokens = packing.asked?.budgetTokens): Promise<Pack> {
+    const roots = folders.map((folder) => folder.uri.toString());
+    const question: Question = { ...task, roots, budgetTokens, pins: [], leftOut: [], only: [] };
     const pack = await packing.ask(question);
     await shown(pack);
     return pack;
@@ -51,26 +51,26 @@ export function activate(context: vscode.ExtensionContext): void {
   const actions: Record<string, (...args: never[]) => unknown> = {
     // Menus pass values of their own, so what is given is looked at.
     packQuery: async (given?: unknown) => {
-      const folder = await folderInView();
-      const query = typeof given === 'string' ? given : folder && (await askedForQuery(context.workspaceState));
-      if (!folder || !query) {
+      const folders = await chosenFolders();
+      const query = typeof given === 'string' ? given : folders && (await askedForQuery(context.workspaceState));
+      if (!folders || !query) {
         return undefined;
       }
       // Before anything can go wrong: nobody types it twice.
       await remembered(context.workspaceState, query);
-      const task = about(query, folder);
+      const task = about(query, folders);
       const last = packing.asked?.budgetTokens;
       const budget = query === given ? last : await askedForBudget(last);
       return budget === null ? undefined : packed(task, budget);
     },
     packSelection: () => packed(selection()),
     packDiagnostics: async () => {
-      const folder = await folderInView();
-      return folder && packed(diagnostics(folder));
+      const folders = await chosenFolders();
+      return folders && packed(diagnostics(folders));
     },
     packChanges: async () => {
-      const folder = await folderInView();
-      return folder && packed(changes(folder));
+      const folders = await chosenFolders();
+      return folders && packed(changes(folders));
     },
     packAnswer: async () => {
       const { packId } = current();
@@ -144,7 +144,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
     vscode.languages.registerFoldingRangeProvider({ scheme: SCHEME }, documents),
     vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, documents),
-    vscode.lm.registerTool(TOOL, new PackTool(server, folderInView)),
+    vscode.lm.registerTool(TOOL, new PackTool(server, () => openFolders().map((folder) => folder.uri.toString()))),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('contextpack.server') && server.isStarted) {
         server.restart().catch((error: unknown) => said(error));

@@ -7,8 +7,8 @@ import type { Server } from './server';
 /** What is asked of one pack. */
 export interface Question {
   query: string;
-  /** The workspace folder's URI. */
-  root: string;
+  /** The URIs of the workspace folders. */
+  roots: readonly string[];
   budgetTokens: number | undefined;
   pins: readonly string[];
   leftOut: readonly string[];
@@ -139,8 +139,8 @@ export class Packing implements vscode.Disposable {
     packId: string | undefined,
     token: vscode.CancellationToken,
   ): Promise<Pack> {
-    const { root, ...rest } = fields(question);
-    const place: PackFields = packId === undefined ? { root } : { packId };
+    const { root, roots, ...rest } = fields(question);
+    const place: PackFields = packId === undefined ? placed(question.roots) : { packId };
     try {
       const pack = await this.server.ask<Pack>(COMMANDS.pack, { ...rest, ...place }, token);
       if (packId !== undefined || !this.isLive) {
@@ -180,11 +180,11 @@ export class Packing implements vscode.Disposable {
 }
 
 /** A question as the server's fields. What is not set is left to the settings. */
-export function fields(question: Question): PackFields & { root: string } {
+export function fields(question: Question): PackFields {
   const excluded = vscode.workspace.getConfiguration('contextpack').get<string[] | null>('exclude') ?? [];
   return {
     query: question.query,
-    root: question.root,
+    ...placed(question.roots),
     budgetTokens: question.budgetTokens ?? null,
     pins: question.pins.length > 0 ? [...question.pins] : null,
     only: question.only.length > 0 ? [...question.only] : null,
@@ -193,6 +193,20 @@ export function fields(question: Question): PackFields & { root: string } {
     // A pack's own patterns stand in the place of the settings'.
     exclude: question.leftOut.length > 0 ? [...excluded, ...question.leftOut.map(pattern)] : null,
   };
+}
+
+/** Which folders are asked about, as the server's fields. */
+export function placed(roots: readonly string[]): PackFields {
+  const [root] = roots;
+  return roots.length > 1 ? { roots: [...roots] } : root === undefined ? {} : { root };
+}
+
+/** The file that a path of a pack names. */
+export function fileIn(pack: Pack, path: string): vscode.Uri {
+  const home = pack.roots?.find(({ name }) => path.startsWith(`${name}/`));
+  return home === undefined
+    ? vscode.Uri.joinPath(vscode.Uri.file(pack.root ?? '/'), path)
+    : vscode.Uri.joinPath(vscode.Uri.file(home.root), path.slice(home.name.length + 1));
 }
 
 /** The pattern, in git's syntax, of one path. */

@@ -21,6 +21,7 @@ export const PACK_CHANGED = 'contextpack/packChanged';
 export interface PackFields {
   query?: string;
   root?: string;
+  roots?: string[];
   uri?: string;
   packId?: string;
   budgetTokens?: number | null;
@@ -63,7 +64,9 @@ export interface Pack {
   packId: string;
   revision: number;
   query: string;
-  root: string;
+  root?: string;
+  /** In the place of `root`: the folders, by the names that their paths begin with. */
+  roots?: { name: string; root: string }[];
   budgetTokens: number;
   tokens: number;
   exact: boolean;

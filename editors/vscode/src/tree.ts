@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Entry, Item, Pack } from './protocol';
-import type { Packing, Question } from './packing';
+import { fileIn, type Packing, type Question } from './packing';
 
 const BAR_CELLS = 5; // A side bar is narrow.
 
@@ -125,7 +125,7 @@ function fileItem(node: File, pack: Pack): vscode.TreeItem {
     command: 'vscode.open',
     title: 'Open',
     arguments: [
-      vscode.Uri.joinPath(vscode.Uri.file(pack.root), node.path),
+      fileIn(pack, node.path),
       first ? { selection: new vscode.Range(first[0] - 1, 0, first[1] - 1, 0) } : {},
     ],
   };

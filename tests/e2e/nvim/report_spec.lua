@@ -38,7 +38,7 @@ stage.has('outline', stage.text('report'):match('[^\n]*src/lending/desk.py'))
 press('src/lending/desk.py', 'o')
 
 -- Several lines at once.
-press('src/lending/policy.py:39', 'Vjx')
+press('chunks    src/lending/policy.py', 'Vjx')
 stage.equal(2, #pack.fields.exclude)
 press('excluded       src/lending/policy.py', 'x')
 stage.equal(1, #pack.fields.exclude)

@@ -141,12 +141,13 @@ end
 
 --- Go to where the line under the cursor comes from.
 function M.jump()
-  local pack = require('contextpack.pack').current
+  local pack_of = require('contextpack.pack')
+  local pack = pack_of.current
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   local block = block_at(row)
   if pack and block then
     local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
-    scratch.jump(pack.root, block.item.path, M.source_line(block, lines, row), column)
+    scratch.jump(pack_of.file(pack, block.item.path), M.source_line(block, lines, row), column)
   end
 end
 

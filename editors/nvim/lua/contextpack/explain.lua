@@ -36,7 +36,7 @@ local function show(pack, found)
   scratch.map(buf, 'n', '<CR>', 'jump', function()
     local file = found.files[vim.fn.line('.') - 2]
     if file then
-      scratch.jump(pack.root, file.path, 1)
+      scratch.jump(pack_of.file(pack, file.path), 1)
     end
   end, 'Go to the file')
   local win = scratch.show(M.NAME, 'botright split')
@@ -54,8 +54,7 @@ function M.show(done)
       all[name] = value ~= vim.NIL and value or nil
       return all
     end)
-    fields.root = pack.root
-    client.send(at, 'explain', fields, function(problem, found)
+    client.send(at, 'explain', pack_of.placed(fields, pack.root), function(problem, found)
       if problem then
         message.fail(problem.message)
         return

@@ -73,6 +73,27 @@ local function ask(at, argument, done)
   end
 end
 
+--- Fields with the place that they are about.
+---@param fields table<string, any> With `roots` if they are about several folders.
+---@param root string
+---@return table<string, any>
+function M.placed(fields, root)
+  return fields.roots and fields or vim.tbl_extend('force', fields, { root = root })
+end
+
+--- The file that a path of a pack names.
+---@param pack contextpack.Pack
+---@param path string
+---@return string
+function M.file(pack, path)
+  for _, home in ipairs(pack.answer.roots or {}) do
+    if vim.startswith(path, home.name .. '/') then
+      return vim.fs.joinpath(home.root, path:sub(#home.name + 2))
+    end
+  end
+  return vim.fs.joinpath(pack.root, path)
+end
+
 ---@param problem contextpack.Error
 local function tell(problem)
   if problem.code ~= REQUEST_CANCELLED then
@@ -94,7 +115,7 @@ function M.ask(buf, root, fields_of, done)
   end
   client.with(buf, root, function(at, own_root)
     local fields = fields_of(own_root)
-    ask(at, vim.tbl_extend('force', fields, { root = own_root }), function(problem, answer)
+    ask(at, M.placed(fields, own_root), function(problem, answer)
       if mine ~= n_new then
         return
       elseif problem then
@@ -163,8 +184,7 @@ local function anew(pack, took)
       all[name] = value ~= vim.NIL and value or nil
       return all
     end)
-    given.root = pack.root
-    ask(at, given, function(problem, answer)
+    ask(at, M.placed(given, pack.root), function(problem, answer)
       pack.client_id = at.id
       took(problem, answer)
       if not problem and pack.is_live then

@@ -25,6 +25,8 @@ function M.fields(text)
       fields[name] = true
     elseif shape == 'switch' then
       fields[name] = value ~= 'false'
+    elseif name == 'roots' then
+      fields.roots = vim.list_extend(fields.roots or {}, { vim.fs.abspath(value) })
     elseif shape == 'list' then
       fields[name] = vim.list_extend(fields[name] or {}, { value })
     elseif shape == 'details' then

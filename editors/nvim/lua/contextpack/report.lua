@@ -253,7 +253,7 @@ local function map(buf)
   local function jump()
     local row = rows[vim.fn.line('.')]
     if row and pack_of.current then
-      scratch.jump(pack_of.current.root, row.path, row.line)
+      scratch.jump(pack_of.file(pack_of.current, row.path), row.line)
     end
   end
   local function why()

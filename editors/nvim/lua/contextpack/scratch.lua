@@ -81,12 +81,10 @@ function M.write(buf, lines)
 end
 
 --- Show a line of a file beside our own windows.
----@param root string
----@param path string Relative to the root.
+---@param file string
 ---@param line integer From 1.
 ---@param column? integer From 0.
-function M.jump(root, path, line, column)
-  local file = vim.fs.joinpath(root, path)
+function M.jump(file, line, column)
   if not vim.uv.fs_stat(file) then
     require('contextpack.message').warn('no such file: ' .. file)
     return

@@ -68,14 +68,12 @@ end
 --- buffer's file.
 ---@param done? fun(lines: string[])
 function M.show(path, done)
-  local pack = pack_of.needed()
-  if not pack then
+  if not pack_of.needed() then
     return
   end
-  local name = vim.api.nvim_buf_get_name(0)
-  path = path or vim.fs.relpath(pack.root, name)
-  if not path then
-    message.warn('no file below ' .. pack.root .. ': ' .. name)
+  path = path or vim.api.nvim_buf_get_name(0)
+  if path == '' or vim.startswith(path, 'contextpack://') then
+    message.warn('no file is meant; name one')
     return
   end
   pack_of.about('why', { path = path }, function(found)
