@@ -30,7 +30,7 @@ LAYERS = [
     {"select", "allocate"},
     {"render", "plan"},
     {"shelf", "choice", "excerpts"},
-    {"ledger", "stable"},
+    {"ledger", "pointers", "stable"},
     {"bundle"},
     {"admission"},
 ]

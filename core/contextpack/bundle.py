@@ -26,6 +26,7 @@ from contextpack.codec import Scope
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
 from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
+from contextpack.pointers import pointer_room, with_pointers
 from contextpack.ranking import SCORE_DIGITS
 from contextpack.render import framed
 from contextpack.request import Order, Request
@@ -270,7 +271,24 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
-    order, missed = choice.order, list[Candidate]()
+    room = pointer_room(desk.limit)
+    shelf, missed = _put(shelf, choice.order, replace(desk, limit=desk.limit - room))
+    if room and missed:
+        shelf = with_pointers(shelf, choice.order, desk)
+        shelf, missed = _put(shelf, missed, desk)
+    for candidate in missed[:MAX_CUT_TRIES]:
+        if _introduces_nothing(candidate, shelf):
+            continue
+        cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
+        shelf = cut or shelf
+    return shelf
+
+
+def _put(
+    shelf: Shelf, order: Sequence[Candidate], desk: Desk
+) -> tuple[Shelf, Sequence[Candidate]]:
+    """The shelf with what fits of these candidates, in their order, and those that do not."""
+    missed = list[Candidate]()
     at = n_single = n_unjoined = 0
     while at < len(order) and len(missed) <= MAX_MISSES:
         batch = () if n_single else _batch(order, at, shelf, desk)
@@ -295,12 +313,7 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
         if added is None:
             missed.append(candidate)
         shelf = added or shelf
-    for candidate in missed[:MAX_CUT_TRIES]:
-        if _introduces_nothing(candidate, shelf):
-            continue
-        cut = with_cut(shelf, candidate.path, candidate.lines, plan.request.truncate, desk)
-        shelf = cut or shelf
-    return shelf
+    return shelf, missed
 
 
 def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:

@@ -211,7 +211,6 @@ _PART_REASONS = (
     ("together", "past commits changed it together with a relevant file"),
     ("named", "the query says every word of its name"),
     ("stem", "the query's words are in its name"),
-    ("directory", "the query's words are in its directory"),
     ("used", "a relevant part of the code uses it"),
     ("using", "it uses a relevant part of the code"),
     ("line", "the query names a line of it"),

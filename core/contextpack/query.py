@@ -35,8 +35,7 @@ _INNERMOST_LAST = re.compile(r'[ \t]*File "')
 _INNERMOST_FIRST = re.compile(r"[ \t]*at[ \t]|.*\.go:\d+ \+0x")
 
 # What is to be done says little of where: half of all tasks fix or add something, and code that
-# has the word is about something else. Stems, as `terms` gives them. Worth 0.6 points of the lines
-# that are found, measured as the weights in `rank`; joined words are worth as much.
+# has the word is about something else. Stems, as `terms` gives them.
 TASK_TERMS = frozenset((
     "add", "allow", "avoid", "bug", "chang", "correct", "ensur", "fix", "handl", "implement",
     "improv", "issu", "new", "option", "prevent", "remov", "support", "updat",

@@ -4,7 +4,7 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from contextpack.factors import kind_factors
 from contextpack.history import companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.model import Path
-from contextpack.postings import Hits, Postings
+from contextpack.postings import Postings
 from contextpack.query import Question, question
 from contextpack.ranking import (
     SCORE_DIGITS,
@@ -35,14 +35,11 @@ from contextpack.snapshot import Snapshot
 NAME_USES = 3.0
 
 # The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace,
-# except for history, which is 1 for a message that says all of the query. On 176 commits of 11
-# repositories the share of changed lines in 8 000 tokens falls, without a part, by so many points:
-# history 2.0, imports 1.4, used 1.1, using 0.8, named 0.8, stem 0.7, directory 0.3
-# (all intervals of 95 % reach 2 to either side); without factors for kinds by 10.7 (7 to 15).
+# except for history, which is 1 for a message that says all of the query, and together, which is
+# a share of another file's score. What each is worth, with its interval, stands in ARCHITECTURE.md.
 CHUNK_WEIGHT = 1.0
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
-DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
 TOGETHER_WEIGHT = 0.5
@@ -54,18 +51,18 @@ MENTION_WEIGHT = 2.0
 # together with them.
 N_COMPANIED = 5
 
-# Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
+# Of a word's rarity when no name at all holds it, in the share of the query that a name covers.
 ABSENT_SHARE = 0.25
 
 # A word that may be written as one, and is somewhere, counts as one that the query writes so.
 JOINED_WEIGHT = 1.0
 
 # The start of a file, relative to its best chunk: what it imports says what the rest speaks of,
-# and changes begin there as often as not. Worth 1.3 points, measured likewise.
+# and changes begin there as often as not.
 HEADER_SHARE = 0.8
 
 # By how much each further chunk of a file is worth less than it would be alone: a change spans
-# several files more often than all of one.
+# several files more often than all of one. Twice as much shows more files, and fewer of the lines.
 REPEAT_DISCOUNT = 0.01
 
 # So many terms of a query are looked for, the most telling of them: those that are worth most by
@@ -88,9 +85,8 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     meant = meant_by(snapshot, asked)
     chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
     parts = {
-        "stem": STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
+        "stem": STEM_WEIGHT * _coverage(postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
-        "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
         "history": HISTORY_WEIGHT
         * _by_slot(snapshot, credited(snapshot.history, asked.weights)),
@@ -100,15 +96,11 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
-    # A chunk without a word of the query gets nothing for its directory: only its file's name,
-    # its neighbours and its past speak for it.
-    named = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
-    worded = np.where(chunk_scores > 0, parts["directory"][postings.chunk_slots], 0.0)
-    about = worded + named[postings.chunk_slots]
+    about = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
     # What the query names outright is meant, whatever kind of file it is.
-    total = (own + about) * factors[postings.chunk_slots]
+    total = (own + about[postings.chunk_slots]) * factors[postings.chunk_slots]
     parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
-    # As for directories: which part of a companion is meant, its words must say.
+    # Which part of a companion is meant, its words must say.
     worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
     total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
@@ -122,7 +114,6 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     made = (
         Part("stem", parts["stem"]),
         Part("named", parts["named"]),
-        Part("directory", parts["directory"], Holder.WORDED),
         Part("mention", parts["mention"], is_outright=True),
         Part("history", parts["history"]),
         Part("imports", parts["imports"]),
@@ -250,14 +241,14 @@ def _hits(postings: Postings, asked: Question) -> _Hits:
     return hits
 
 
-def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) -> Floats:
-    """Which share of the query's words, by their rarity in paths, each file's path holds."""
+def _coverage(postings: Postings, asked: Question) -> Floats:
+    """Which share of the query's words, by their rarity in names, each file's name holds."""
     scores = np.zeros(postings.n_slots)
     total = 0.0
     for term, weight in asked.weights.items():
-        documents = hits(term).documents
+        documents = postings.in_stems(term).documents
         value = weight * rarity(len(documents), postings.n_files)
-        # Words that no path holds count a little: one common word is not the whole query.
+        # Words that no name holds count a little: one common word is not the whole query.
         total += value if len(documents) else ABSENT_SHARE * value
         scores[documents] += value
     return scores / total if total else scores

@@ -3,7 +3,7 @@
     PYTHONPATH=tests python tests/benchmarks/quality.py
     PYTHONPATH=tests python tests/benchmarks/quality.py --tasks TASKS --mirror DIR --trees DIR [--ablations]
 
-Without arguments it asks the questions of `fixtures/questions.jsonl` on the fixtures. A file of
+Without arguments it asks the questions of `fixtures/recall/questions.jsonl` on the fixtures. A file of
 tasks is a line of JSON each, as `harness.recall` says, with `repo` and `base_commit`; `--mirror`
 holds histories as `OWNER+NAME/repo`, `--trees` is where they are checked out, one at a time.
 
@@ -50,12 +50,12 @@ ABLATIONS: Mapping[str, tuple[tuple[str, str, object], ...]] = {
     "using": (("rank", "USING_WEIGHT", 0.0),),
     "stem": (("rank", "STEM_WEIGHT", 0.0),),
     "named": (("rank", "NAMED_WEIGHT", 0.0),),
-    "directory": (("rank", "DIRECTORY_WEIGHT", 0.0),),
     "defined names": (("rank", "NAME_USES", 0.0),),
     "joined words": (("rank", "JOINED_WEIGHT", 0.0),),
     "task words": (("query", "TASK_WEIGHT", 1.0),),
     "starts of files": (("rank", "HEADER_SHARE", 0.0),),
     "breadth": (("rank", "REPEAT_DISCOUNT", 0.0),),
+    "pointers": (("pointers", "POINTER_SHARE", 0.0),),
 }
 
 PROFILE = profile_of(INDEX_MODEL)
@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--ablations", action="store_true")
     parser.add_argument("--leave-out", action="store_true")
     args = parser.parse_args()
-    asked = tasks(args.tasks or FIXTURES / "questions.jsonl")
+    asked = tasks(args.tasks or FIXTURES / "recall" / "questions.jsonl")
     if args.tasks is None:
         roots, budgets = iter([FIXTURES / task.place for task in asked]), FIXTURE_BUDGETS
     else:

@@ -82,7 +82,7 @@ def test_every_part_of_the_rule_is_met() -> None:
     names |= check(rank(made, ""))
     # A part that appears must be known to the rule, and to this test.
     assert names == {
-        "stem", "named", "directory", "mention", "history", "imports", "used", "using",
+        "stem", "named", "mention", "history", "imports", "used", "using",
         "chunk", "line", "factor", "header", "divisor", "importers", "depth",
     }  # fmt: skip
     for name in ("factor", "mention", "line", "header", "divisor"):

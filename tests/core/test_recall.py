@@ -23,7 +23,7 @@ def texts(workspace: str) -> dict[str, str]:
 
 
 def test_bundles_show_no_less_of_the_code_that_questions_are_about() -> None:
-    asked = tasks(FIXTURES / "questions.jsonl")
+    asked = tasks(FIXTURES / "recall" / "questions.jsonl")
     places = {task.place: texts(task.place) for task in asked}
     made = {place: snapshot_of(files) for place, files in places.items()}
     found = [
