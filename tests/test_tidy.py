@@ -93,7 +93,9 @@ def test_the_architecture_names_every_module() -> None:
     document = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     for number, row in enumerate(LAYERS):
         (line,) = (line for line in document.splitlines() if line.startswith(f"| {number} |"))
-        named = {name.rstrip("/") for name in re.findall(r"`([a-z0-9_/]+)`", line.split("|")[2])}
+        named = {
+            name.rstrip("/") for name in re.findall(r"`([a-z0-9_/]+)`", line.split("|")[2])
+        }
         assert named == row
     for path in SERVER.glob("[!_]*.py"):
         assert f"`{path.stem}`" in document, f"{path.stem} is not in ARCHITECTURE.md"
