@@ -9,6 +9,7 @@ until it fits. The count of the rendered text is the only one that the budget be
 With a predecessor this is the fresh choice, towards which `stable` moves what stands.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -55,7 +56,7 @@ from contextpack.stable import (
     total_score,
 )
 from contextpack.stamp import question_of
-from contextpack.text import Lines, lined
+from contextpack.text import Lines, lined, split_lines
 
 # So many in a row that are larger than the room, and are not small enough joined either, end
 # these tries: each counts its whole file, and among many alike none would fit.
@@ -70,8 +71,12 @@ HEAD_TOKENS = 20
 # Fewer candidates are put on the shelf one by one: where little is left, few of them fit.
 MIN_BATCH = 4
 
-# So many of the best that did not fit are tried for a cut.
+# So many of the best that did not fit are tried for a cut. Where not one of these fits, a cut of
+# the best says more than whatever small thing does.
 MAX_CUT_TRIES = 8
+
+# What a line at the start of a file may be that introduces nothing: a licence, a package's name.
+_SAYS_NOTHING = re.compile(r"\s*(?:$|//|/\*|\*|#!|#\s|#$|--|<!--|package\b|['\"]use \w+['\"])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +276,11 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
+    order = [candidate for candidate in choice.order if _says_something(candidate, desk)]
     room = pointer_room(desk.limit)
-    shelf, missed = _put(shelf, choice.order, replace(desk, limit=desk.limit - room))
+    shelf, missed = _put(shelf, order, replace(desk, limit=desk.limit - room))
     if room and missed:
-        shelf = with_pointers(shelf, choice.order, desk)
+        shelf = with_pointers(shelf, order, desk)
         shelf, missed = _put(shelf, missed, desk)
     for candidate in missed[:MAX_CUT_TRIES]:
         if _introduces_nothing(candidate, shelf):
@@ -290,7 +296,7 @@ def _put(
     """The shelf with what fits of these candidates, in their order, and those that do not."""
     missed = list[Candidate]()
     at = n_single = n_unjoined = 0
-    while at < len(order) and len(missed) <= MAX_MISSES:
+    while at < len(order) and len(missed) <= (MAX_MISSES if shelf.pieces else MAX_CUT_TRIES):
         batch = () if n_single else _batch(order, at, shelf, desk)
         added = None
         while len(batch) >= MIN_BATCH:
@@ -314,6 +320,14 @@ def _put(
             missed.append(candidate)
         shelf = added or shelf
     return shelf, missed
+
+
+def _says_something(candidate: Candidate, desk: Desk) -> bool:
+    """Whether it is no start of a file with a licence and nothing else."""
+    if not candidate.is_introduction:
+        return True
+    lines = split_lines(desk.texts[candidate.path].of(candidate.lines))
+    return not all(_SAYS_NOTHING.match(line) for line in lines)
 
 
 def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:

@@ -72,6 +72,6 @@ def kind_of(path: Path) -> Kind:
         return Kind.TEST
     if name.lower().endswith(_DOCUMENT_SUFFIXES) or _DOCUMENT_NAME.match(name):
         return Kind.DOCUMENT
-    if name.lower().endswith(_DATA_SUFFIXES):
+    if name.startswith(".") or name.lower().removesuffix(".jinja").endswith(_DATA_SUFFIXES):
         return Kind.DATA
     return Kind.SOURCE

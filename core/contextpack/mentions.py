@@ -12,6 +12,9 @@ from contextpack.query import Question, question
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 
+# A name that more files bear means none of them: together they get what so many would.
+MAX_SHARED = 3
+
 # Of what the frame inside it is worth, for a frame of a stack trace.
 FRAME_DECAY = 0.9
 
@@ -69,10 +72,10 @@ def _is_below(path: str) -> bool:
 def mentions(snapshot: Snapshot, asked: Question, meant: list[Meant]) -> Floats:
     """The files that the query names: by a path in it, or by being nothing but their name."""
     scores = np.zeros(snapshot.postings.n_slots)
-    scores[_named(snapshot, frozenset(asked.weights))] = 1.0
-    for item in meant:
-        slots = list(item.slots)
-        scores[slots] = np.maximum(scores[slots], item.strength)
+    named = _named(snapshot, frozenset(asked.weights))
+    for slots, strength in [(named, 1.0), *((list(m.slots), m.strength) for m in meant)]:
+        shared = strength * min(1.0, MAX_SHARED / max(1, len(slots)))
+        scores[slots] = np.maximum(scores[slots], shared)
     return scores
 
 

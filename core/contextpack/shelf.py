@@ -29,7 +29,7 @@ MAX_JOINED_GAP = 1
 MAX_JOINED_BLANKS = 3
 
 # A range that begins inside a definition shows its signature, so that a reader knows where it
-# stands. Longer signatures cost more than they say.
+# stands. Of longer signatures the first line has to do: it has the name.
 MAX_SIGNATURE_LINES = 4
 
 # Joined to its neighbours, or without blank lines at its ends, a range costs at most about so
@@ -219,9 +219,9 @@ def _signatures_around(lines: Lines, scopes: Sequence[Scope]) -> list[Lines]:
     """The signatures of the definitions that a range begins inside of."""
     start = lines.start
     return [
-        Lines(first, last)
+        Lines(first, last if last - first < MAX_SIGNATURE_LINES else first)
         for _, end, first, last in scopes
-        if last < start <= end and last - first < MAX_SIGNATURE_LINES
+        if last < start <= end
     ]
 
 

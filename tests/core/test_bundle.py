@@ -274,3 +274,46 @@ def test_the_start_of_a_file_stands_in_no_bundle_without_a_part_that_it_introduc
     for budget, ranges in shown.items():
         large = ranges.get("large.py")
         assert large is None or large[-1].end > 33, budget
+
+
+FILLER = "".join(f"    comma = comma.replaced({number}, 'x')\n" for number in range(90))
+
+
+def test_of_a_long_signature_the_first_line_is_shown() -> None:
+    arguments = "".join(f"    argument_{number}: int = 0,\n" for number in range(20))
+    before = f"def before(comma):\n{FILLER}\n\n"
+    text = f"{before}def find_comma(\n{arguments}):\n{FILLER}    return semicolon_at(comma)\n"
+    pack = packed({"find.py": text}, Request(query="semicolon", budget_tokens=800))
+    assert "semicolon_at" in pack.text
+    assert "\ndef find_comma(\n…\n" in pack.text
+    assert "argument_3" not in pack.text
+
+
+@pytest.mark.parametrize(
+    ("start", "is_shown"),
+    [
+        ("// Copyright of somebody.\n//\n// All rights reserved.\n\npackage comma\n", False),
+        ("/*\n * Copyright of somebody.\n */\npackage comma\n", False),
+        ('// Copyright.\n\npackage comma\n\nimport "other"\n', True),
+    ],
+)
+def test_a_licence_alone_introduces_nothing(start: str, is_shown: bool) -> None:
+    body = "\tcomma = replaced(comma)\n" * 90
+    rest = "".join(
+        f"\n\nfunc {name}(comma string) string {{\n{body}\treturn {name}Of(comma)\n}}\n"
+        for name in ("first", "semicolon", "third")
+    )
+    pack = packed({"find.go": start + rest}, Request(query="semicolon", budget_tokens=900))
+    assert "func semicolon" in pack.text
+    assert is_shown is (start.splitlines()[-1] in pack.text)
+
+
+def test_a_small_budget_shows_a_part_of_the_best() -> None:
+    files = {
+        f"comma_{number}.py": f"def comma_{number}(comma):\n{FILLER}" for number in range(20)
+    }
+    files["other.py"] = "other = comma\n"
+    pack = packed(files, Request(query="comma", budget_tokens=150))
+    (item,) = pack.items
+    assert "comma_0.py" == item.path
+    assert Detail.TRUNCATED is item.detail
