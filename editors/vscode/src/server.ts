@@ -102,8 +102,7 @@ export class Server implements vscode.Disposable {
       throw new NoServer();
     }
     this.log.info(`starting ${[program.command, ...program.args].join(' ')}`);
-    // Loaded here because it takes longer than all the rest of the extension.
-    const { LanguageClient, State } = await import('vscode-languageclient/node');
+    const { LanguageClient, State } = await import('./languageclient');
     // Not in the workspace, which may hold anything.
     const options = { command: program.command, args: program.args, options: { cwd: os.homedir() } };
     const client = new LanguageClient('contextpack', 'ContextPack', options, {
