@@ -17,7 +17,7 @@ from contextpack.text import Lines
 POINTER_SHARE = 0.03
 
 # More than so many tokens of pointers are a list that nobody reads.
-MAX_POINTER_ROOM = 240
+MAX_POINTER_ROOM = 200
 
 # A pointer costs about half of this; where there is no room for one, none is kept free.
 MIN_POINTER_ROOM = 80

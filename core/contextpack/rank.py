@@ -47,6 +47,12 @@ USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
 MENTION_WEIGHT = 2.0
 
+# Where there are no past commits, names and neighbours are all that there is besides the words.
+# Half as much more of them, and imports thrice, find 0.6 to 0.9 points more of the changed lines in
+# 8 000 tokens of the same commits without their past; with it they gain nothing.
+PASTLESS = 1.5
+PASTLESS_IMPORTS = 3.0
+
 # Of so many of the best files the companions are looked at: those that past commits changed
 # together with them.
 N_COMPANIED = 5
@@ -82,10 +88,12 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     asked = _most_telling(_with_joined(question(query), postings), postings)
     if not asked.weights:
         return _fallback(snapshot) if entry is None else _entered(snapshot, entry)
+    is_pastless = snapshot.history.n_commits == 0
+    more, more_imports = (PASTLESS, PASTLESS_IMPORTS) if is_pastless else (1.0, 1.0)
     meant = meant_by(snapshot, asked)
     chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
     parts = {
-        "stem": STEM_WEIGHT * _coverage(postings, asked),
+        "stem": more * STEM_WEIGHT * _coverage(postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
         "history": HISTORY_WEIGHT
@@ -93,7 +101,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(best_by_file(chunk_scores, postings))
-    parts["imports"] = IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
+    parts["imports"] = more_imports * IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     about = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
@@ -104,7 +112,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
     total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
-    lifts = {"used": USED_WEIGHT * used, "using": USING_WEIGHT * using}
+    lifts = {"used": more * USED_WEIGHT * used, "using": more * USING_WEIGHT * using}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     lines = line_bonus(postings, meant)
     total += parts["mention"][postings.chunk_slots] + lines

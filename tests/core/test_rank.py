@@ -1,9 +1,11 @@
 """How chunks of one file stand to each other in a ranking."""
 
+from dataclasses import replace
+
 import pytest
 
-from contextpack.rank import HEADER_SHARE, MAX_TERMS, REPEAT_DISCOUNT, rank
-from harness.memory import snapshot_of
+from contextpack.rank import HEADER_SHARE, MAX_TERMS, PASTLESS, REPEAT_DISCOUNT, rank
+from harness.memory import history_of, snapshot_of
 
 HEADER = "".join(f"import module_{number}\n" for number in range(30))
 FILLER = "".join(f"    total = total + {number} * total\n" for number in range(20))
@@ -39,3 +41,15 @@ def test_of_a_long_query_the_most_telling_terms_are_looked_for() -> None:
     ranked = {path for path, _, _ in scores(files, " ".join(["common", *names]))}
     assert ranked == {f"f{n}.py" for n in range(MAX_TERMS)}
     assert {path for path, _, _ in scores(files, "common")} == {"common.py", "other.py"}
+
+
+def test_without_past_commits_names_of_files_count_half_again() -> None:
+    alone = snapshot_of({"comma.py": "def comma(): ...\n", "b.py": "def second(): ...\n"})
+    grown = replace(alone, history=history_of([("Unrelated", ["b.py"])]))
+    stems = []
+    for made in (alone, grown):
+        ranked = rank(made, "comma").file("comma.py")
+        assert ranked is not None
+        stems.append(ranked.parts["stem"])
+    assert stems == [pytest.approx(PASTLESS * stems[1], abs=1e-5), stems[1]]
+    assert stems[1] > 0
