@@ -17,7 +17,7 @@ import contextpackd
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.paths import FIXTURES
-from harness.trees import isolate_git, run_git
+from harness.trees import isolate_git, run_git, write
 
 
 def environment() -> dict[str, str]:
@@ -542,6 +542,34 @@ def test_pack_chunks_is_the_library_as_a_filter() -> None:
         refused = run("pack-chunks", *arguments, stdin=stdin)
         assert (2, "") == (refused.returncode, refused.stdout)
         assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_an_evaluation_that_is_told_to_end_leaves_nothing(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    run_git(shop, "init", "-q")
+    for n in range(12):
+        write(shop, {"counted.py": f"def counted():\n    return {n}\n"})
+        run_git(shop, "add", "-A")
+        run_git(shop, "commit", "-qm", f"Return the next number {n} when counted")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "contextpackd", "eval", "--root", str(shop)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment() | {"PYTHONUNBUFFERED": "1", "TMPDIR": str(temporary)},
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "1 of 11" in process.stderr.readline()
+        assert 1 == len(list(temporary.iterdir()))
+        process.send_signal(number)
+        process.stderr.read()
+        assert 128 + number == process.wait(20)
+    assert [] == list(temporary.iterdir())
 
 
 def test_an_interrupt_leaves_no_file(shop: Path, tmp_path: Path) -> None:
