@@ -31,7 +31,7 @@ from contextpackd import (
     settings,
     wire,
 )
-from contextpackd.arguments import ENVELOPE, Handler, parser, roots_of
+from contextpackd.arguments import ENVELOPE, Handler, parser, roots_of, understood
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import Discovery, check_root
@@ -52,7 +52,7 @@ OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 def run(arguments: Sequence[str] | None = None, alone: Alone | None = None) -> int:
     """Run one command; the exit code. `alone` is why it runs here, if a daemon might have."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    parsed = parser(_HANDLERS).parse_args(arguments)
+    parsed = understood(parser(_HANDLERS), arguments)
     parsed.alone = alone or Alone("no daemon was asked")
     command: Handler = parsed.command
     try:

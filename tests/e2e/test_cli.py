@@ -298,6 +298,15 @@ def test_eval_says_how_well_past_commits_are_found(
     assert (2, "") == (alone.returncode, alone.stdout)
 
 
+@pytest.mark.parametrize(
+    "command", [["why", "a.py", "x"], ["graph"], ["answer", "b"], ["eval"]]
+)
+def test_a_second_root_is_refused_where_one_is_asked(shop: Path, command: list[str]) -> None:
+    done = run(*command, "--root", str(shop), "--root", str(shop / "src"))
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"{command[0]} is about one --root; there are 2" in done.stderr
+
+
 def test_files_names_the_rule_behind_what_is_left_out(shop: Path) -> None:
     document = json.loads(run("files", "--root", str(shop), "--format", "json").stdout)
     skipped = {skip["path"]: skip for skip in document["skipped"]}
