@@ -41,10 +41,12 @@ def archived(snapshot: Snapshot) -> bytes:
 
     Raises `UnicodeEncodeError` for paths that are not UTF-8.
     """
+    # Slots of files that went keep their names, which nobody asks for and which may be odd.
+    paths = np.where(snapshot.postings.is_alive, snapshot.paths, "")
     wire: _Wire = (
         ARCHIVE_VERSION,
         list(snapshot.sources.values()),
-        snapshot.paths.tolist(),
+        paths.tolist(),
         snapshot.kinds.tobytes(),
         snapshot.postings.is_alive.tobytes(),
         [_segment_wire(segment) for segment in snapshot.postings.segments],

@@ -42,6 +42,26 @@ def roots_of(parsed: argparse.Namespace) -> list[Path]:
     return parsed.roots or [Path()]
 
 
+def understood(
+    made: argparse.ArgumentParser, words: Sequence[str] | None
+) -> argparse.Namespace:
+    """What a parser of `parser` makes of a command line; `None` is that of this process.
+
+    Python before 3.12.7 takes an optional task as left out when an option stands between it and
+    the path before it: `why PATH --budget 4k "the task"`.
+    """
+    parsed, rest = made.parse_known_args(words)
+    if len(rest) == 1 and getattr(parsed, "query", "") is None and not rest[0].startswith("-"):
+        parsed.query = rest.pop()
+    if rest:
+        made.error(f"unrecognized arguments: {' '.join(rest)}")
+    if isinstance(roots := getattr(parsed, "root", None), list):
+        if len(roots) > 1:
+            made.error(f"{parsed.name} is about one --root; there are {len(roots)}")
+        parsed.root = roots[0] if roots else Path()
+    return parsed
+
+
 def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
     """The parser of all commands. `handlers` run them, by the command's name."""
     made = argparse.ArgumentParser(
@@ -312,7 +332,8 @@ def _add_root(parser: argparse.ArgumentParser, *, takes_several: bool = False) -
         parser.add_argument(
             "--root",
             type=Path,
-            default=Path(),
+            action="append",
+            default=[],
             metavar="DIR",
             help="the workspace (default: here)",
         )

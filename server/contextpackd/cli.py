@@ -8,12 +8,13 @@ import argparse
 import json
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 
 from contextpack.errors import PackError
 from contextpack.text import display_path
@@ -30,7 +31,7 @@ from contextpackd import (
     settings,
     wire,
 )
-from contextpackd.arguments import ENVELOPE, Handler, parser, roots_of
+from contextpackd.arguments import ENVELOPE, Handler, parser, roots_of, understood
 from contextpackd.batch import answers
 from contextpackd.chunks_json import packed_json
 from contextpackd.disk import Discovery, check_root
@@ -51,7 +52,7 @@ OK, NOTHING, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 def run(arguments: Sequence[str] | None = None, alone: Alone | None = None) -> int:
     """Run one command; the exit code. `alone` is why it runs here, if a daemon might have."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    parsed = parser(_HANDLERS).parse_args(arguments)
+    parsed = understood(parser(_HANDLERS), arguments)
     parsed.alone = alone or Alone("no daemon was asked")
     command: Handler = parsed.command
     try:
@@ -130,15 +131,16 @@ def _eval(parsed: argparse.Namespace) -> int:
     sizes = [budget_of(text) for text in parsed.budgets] if parsed.budgets else BUDGETS
     shared = engine()
     try:
-        result = evaluation(
-            root,
-            request,
-            sorted(set(sizes)),
-            parsed.last,
-            shared,
-            is_over=lambda: time.monotonic() - began > parsed.seconds,
-            report=_tell_trial,
-        )
+        with _leaving():
+            result = evaluation(
+                root,
+                request,
+                sorted(set(sizes)),
+                parsed.last,
+                shared,
+                is_over=lambda: time.monotonic() - began > parsed.seconds,
+                report=_tell_trial,
+            )
     finally:
         shared.close()
     if parsed.format == ENVELOPE:
@@ -148,6 +150,26 @@ def _eval(parsed: argparse.Namespace) -> int:
         screen = outcomes.asker(envoy.screens(), "").out
         output.write_stdout(scores.evaluation_table(screen, result))
     return OK if result.trials else NOTHING
+
+
+@contextmanager
+def _leaving() -> Iterator[None]:
+    """Being told to end, or that the terminal went, unwinds: what is temporary goes, too."""
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    names = ("SIGTERM", "SIGHUP")  # Windows has no second one.
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        if before[number] is signal.SIG_DFL:
+            signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, before[number])
 
 
 def _tell_trial(number: int, n_tasks: int, replay: Replay) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from contextpack.errors import PackError
 from contextpackd import batch, envoy, outcomes
-from contextpackd.arguments import Handler, parser, roots_of
+from contextpackd.arguments import Handler, parser, roots_of, understood
 from contextpackd.disk import checked_root
 from contextpackd.errors import DaemonError, RootProblem, Stopped
 from contextpackd.joint import Site, named
@@ -101,7 +101,7 @@ class Errands:
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                return words[0], self._parser.parse_args(words)
+                return words[0], understood(self._parser, words)
         except SystemExit:
             raise Declined("the daemon does not understand the command") from None
 

@@ -19,6 +19,7 @@ from contextpack.plan import Plan, planned
 from contextpack.render import ranges
 from contextpack.request import Request
 from contextpack.text import Lines, display_path
+from contextpackd import git
 from contextpackd.errors import GitUnavailable, Stopped, Superseded
 from contextpackd.queries import checked_plan, discovery_of, packed
 from contextpackd.replays import LeftOut, Replay, Unfit, replays
@@ -115,8 +116,11 @@ def evaluation(
 
     When `is_over`, what is tried is given up, too; `report` is told of each before it begins.
     The oldest of them goes first: its successors' files and history differ by little.
-    Raises `GitUnavailable` where there is no repository.
+    Raises `GitUnavailable` where there is no repository, or no commit in it.
     """
+    git.toplevel(root)
+    if git.head(root) is None:
+        raise GitUnavailable(display_path(str(root)), "there is no commit yet, and so no task")
     tasks, left_out = replays(root, n_last, request.max_file_bytes)
     trials: list[Trial] = []
     n_reached = 0

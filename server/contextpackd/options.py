@@ -38,6 +38,9 @@ MAX_NUMBER_CHARS = 20  # Nobody's budget is longer, and Python refuses to read 4
 _PLACE = re.compile(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", re.DOTALL)
 _PLACE_FIELDS = frozenset({"path", "range", "lines", "optional"})
 
+# What says how imports are followed, and nothing where none are.
+_OF_ORIGINS = frozenset({"depth", "importers"})
+
 # What `--detail PATH=FORM` may ask for; the other details are results.
 _DETAILS = (Detail.WHOLE, Detail.OUTLINE)
 
@@ -289,6 +292,13 @@ def request_of(
                 read[option.field] = option.read(values[option.field])
             except ValueError as error:
                 raise OptionProblem(name(option), str(error), values[option.field]) from error
+    if not read.get("origins"):
+        for option in OPTIONS:
+            if option.field in _OF_ORIGINS and values.get(option.field) not in (None, False):
+                leader = next(other for other in OPTIONS if other.field == "origins")
+                raise OptionProblem(
+                    name(option), f"needs a file to begin at: give {name(leader)}"
+                )
     try:
         return Request(query=query, **read)  # type: ignore[arg-type]  # each `read` gives its field's type
     except ValueError as error:

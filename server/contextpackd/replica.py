@@ -10,8 +10,8 @@ Rules of this file:
   Links are left out, as nothing follows them.
 """
 
+import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from contextpack.text import display_path
 from contextpackd import git, revisions
 from contextpackd.errors import GitUnavailable
 from contextpackd.ignore import common_git_dir, small_content
+from contextpackd.scratch import scratch
 
 # Larger trees would fill the disk that temporary files are on.
 MAX_TREE_FILES = 200_000
@@ -51,10 +52,8 @@ class Replica:
         self._inside = folder.relative_to(top)
         self._objects = objects
         self._shallow = small_content(common / "shallow", 0)
-        self._kept = tempfile.TemporaryDirectory(
-            prefix="contextpackd-eval-", ignore_cleanup_errors=True
-        )
-        self._top = Path(self._kept.name).resolve()
+        self._kept = contextlib.ExitStack()
+        self._top = self._kept.enter_context(scratch())
         self._files: dict[str, str] = {}
         self.root = self._top / self._inside
         """What the folder is in the user's working tree."""
@@ -64,7 +63,7 @@ class Replica:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._kept.cleanup()
+        self._kept.close()
 
     def become(self, commit: str) -> None:
         """Hold the state of one commit: its files, its index, its history.

@@ -17,7 +17,7 @@ import contextpackd
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from harness.paths import FIXTURES
-from harness.trees import isolate_git, run_git
+from harness.trees import isolate_git, run_git, write
 
 
 def environment() -> dict[str, str]:
@@ -298,6 +298,15 @@ def test_eval_says_how_well_past_commits_are_found(
     assert (2, "") == (alone.returncode, alone.stdout)
 
 
+@pytest.mark.parametrize(
+    "command", [["why", "a.py", "x"], ["graph"], ["answer", "b"], ["eval"]]
+)
+def test_a_second_root_is_refused_where_one_is_asked(shop: Path, command: list[str]) -> None:
+    done = run(*command, "--root", str(shop), "--root", str(shop / "src"))
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f"{command[0]} is about one --root; there are 2" in done.stderr
+
+
 def test_files_names_the_rule_behind_what_is_left_out(shop: Path) -> None:
     document = json.loads(run("files", "--root", str(shop), "--format", "json").stdout)
     skipped = {skip["path"]: skip for skip in document["skipped"]}
@@ -542,6 +551,34 @@ def test_pack_chunks_is_the_library_as_a_filter() -> None:
         refused = run("pack-chunks", *arguments, stdin=stdin)
         assert (2, "") == (refused.returncode, refused.stdout)
         assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_an_evaluation_that_is_told_to_end_leaves_nothing(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    run_git(shop, "init", "-q")
+    for n in range(12):
+        write(shop, {"counted.py": f"def counted():\n    return {n}\n"})
+        run_git(shop, "add", "-A")
+        run_git(shop, "commit", "-qm", f"Return the next number {n} when counted")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "contextpackd", "eval", "--root", str(shop)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment() | {"PYTHONUNBUFFERED": "1", "TMPDIR": str(temporary)},
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "1 of 11" in process.stderr.readline()
+        assert 1 == len(list(temporary.iterdir()))
+        process.send_signal(number)
+        process.stderr.read()
+        assert 128 + number == process.wait(20)
+    assert [] == list(temporary.iterdir())
 
 
 def test_an_interrupt_leaves_no_file(shop: Path, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ COMMANDS = [
     ("explain", QUERY, "--top", "3", "--format", "json"),
     ("why", "src/lending/policy.py:12", QUERY, "--budget", "300"),
     ("why", "src/lending/policy.py", QUERY, "--format", "json"),
+    ("why", "src/lending/policy.py", "--budget", "300", QUERY),
     ("files", "--include", "**/*.py"),
     ("files", "--format", "json"),
     ("graph",),

@@ -154,7 +154,8 @@ def test_every_door_gives_the_same_answer(
     ("flags", "message"),
     [
         ([], "QUERY must be given, or --focus, --from, --diff"),
-        (["--depth", "3"], "QUERY must be given"),
+        (["late fee", "--depth", "3"], "--depth needs a file to begin at: give --from"),
+        (["--diff", "--importers"], "--importers needs a file to begin at: give --from"),
         (["--focus", "nobody.py"], "focus nobody.py is no file below"),
         (["--focus", ".env:1"], "focus .env cannot be in a bundle: .env is secret"),
         (["--focus", f"{FEES}:9-3"], "--focus must have lines as [first, last]"),

@@ -19,6 +19,7 @@ from contextpackd.errors import GitUnavailable
 from contextpackd.evaluation import OURS, PLAIN, Evaluation, estimated, evaluation
 from contextpackd.replays import Replay, Unfit, replays
 from contextpackd.replica import Replica
+from contextpackd.scratch import PREFIX
 from contextpackd.workspace import Engine, engine
 from harness.trees import isolate_git, run_git, write
 
@@ -248,6 +249,24 @@ def _tree_of(tmp_path: Path, inner: str) -> Path:
     file = tmp_path / "above"
     file.write_bytes(b"40000 sub\0" + bytes.fromhex(inner))
     return file
+
+
+def test_what_a_killed_run_left_goes_with_the_next_and_nothing_else(
+    root: Path, temporary: Path
+) -> None:
+    first = commit(root, "first", {"a.py": "1\n"})
+    left, foreign, link = (temporary / f"{PREFIX}{n}" for n in range(3))
+    left.mkdir(mode=0o700)
+    write(left, {".env": "KEY=1\n"})
+    foreign.mkdir(mode=0o777)
+    foreign.chmod(0o777)
+    link.symlink_to(root)
+    with Replica(root, MAX_BYTES) as one, Replica(root, MAX_BYTES) as two:
+        for replica in (one, two):
+            replica.become(first)
+        assert ["1\n"] * 2 == [(r.root / "a.py").read_text() for r in (one, two)]
+    assert [foreign, link] == sorted(temporary.iterdir())
+    assert (root / "a.py").exists()
 
 
 def test_a_folder_of_a_repository_and_a_shallow_clone(

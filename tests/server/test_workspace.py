@@ -216,6 +216,22 @@ def test_a_buffer_leaves_no_trace_in_what_is_saved(shared: Engine, root: Path) -
     assert ["part_1"] == [s.name for s in after.facts("m1.py").symbols]
 
 
+def test_names_that_are_not_utf8_cost_what_is_saved_of_them_alone(
+    shared: Engine, root: Path
+) -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    write(root, {f"{odd}.py": "def odd(): return 1\n", f"{odd}.txt": "\0"})
+    age(root)
+    first = Workspace(root, shared)
+    snapshot = first.scan(ALL).snapshot
+    first.close()
+    second = Workspace(root, shared)
+    again = second.scan(ALL)
+    assert snapshot.sources.keys() == again.snapshot.sources.keys()
+    assert snapshot.skipped == again.snapshot.skipped
+    assert again.effort.n_read == 2
+
+
 def test_a_scan_that_is_given_up_does_not_leave_new_directories_unwatched(
     shared: Engine, root: Path
 ) -> None:
