@@ -2,19 +2,20 @@
 
 A target that is out at one budget may be in at a smaller one, where what is better did not fit
 either, and out at a larger one again. So nothing here believes that more room lets in more: the
-smallest budget is looked for by packing, and how many smaller ones were never tried is told.
+smallest budget is looked for by packing, where it was seen to be out again is told, and how many
+smaller ones were never tried.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
 from contextpack.bundle import Pack
 from contextpack.ledger import entry_of
-from contextpack.model import LedgerEntry, Outcome, Path, Piece, Reason
+from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason
 from contextpack.plan import Candidate, Plan, floor_of
+from contextpack.pointers import telling
 from contextpack.ranking import RankedChunk, Ranking
 from contextpack.render import framed, ranges, render_piece
 from contextpack.shelf import Desk, grown
@@ -43,6 +44,18 @@ class State(StrEnum):
     OUT = "out"
 
 
+class Way(StrEnum):
+    """As what the shown lines of a target stand in a text."""
+
+    NAMED = "named"  # The request names the file.
+    CHOSEN = "chosen"  # By its own score, with all lines; of a file at least one part.
+    CUT = "cut"  # What fits of a part that does not fit whole.
+    POINTER = "pointer"  # The signature that says where else to look: nothing else of it fits.
+    ALONG = (
+        "along"  # With other parts of its file: a signature, a closed gap, a small file whole.
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A file, or a chunk of it.
@@ -60,6 +73,12 @@ class Admission:
 
     budget_tokens: int | None
     """It is in with this budget, and out with one token less; None when no budget was found."""
+    way: Way | None
+    """As what it is in with that budget."""
+    out_again: int | None
+    """The smallest larger budget that was seen to leave it out; others may, too."""
+    in_again: int | None
+    """Where what was asked leaves out what a smaller budget lets in: a larger one that does, too."""
     n_packs: int
     """With how many budgets it was tried."""
     n_untried: int
@@ -92,8 +111,45 @@ def state(pack: Pack, target: Target, text: Lined) -> State:
     spans = shown(pack, target.path)
     if not any(_common(span, lines) for span in spans):
         return State.OUT
-    is_rest_blank = all(not text.of(gap).strip() for gap in gaps(spans, lines))
-    return State.IN if is_rest_blank else State.PART
+    return State.IN if _is_in_full(lines, spans, text) else State.PART
+
+
+def way(pack: Pack, plan: Plan, target: Target, desk: Desk) -> Way | None:
+    """As what a target, or some of it, stands in a pack; None for what is out.
+
+    Told from what is shown, which holds for what stands from a predecessor, too. `desk` has the
+    text of its file.
+    """
+    path, chunk, text = target.path, target.chunk, desk.texts[target.path]
+    if state(pack, target, text) is State.OUT:
+        return None
+    if path in pack.account.forced:
+        return Way.NAMED
+    spans = shown(pack, path)
+    own = [candidate for candidate in plan.candidates if candidate.path == path]
+    full = [candidate for candidate in own if _is_in_full(candidate.lines, spans, text)]
+    around = chunk.lines if chunk is not None else text.whole
+    holding = [candidate for candidate in full if _common(candidate.lines, around)]
+    if holding:
+        # A small file stands whole by the score of its best part.
+        is_own = chunk is None or any(c.score <= chunk.score for c in holding)
+        return Way.CHOSEN if is_own else Way.ALONG
+    if pack.account.shelf.pieces[path].detail is Detail.TRUNCATED:
+        return Way.CUT
+
+    def within(piece: Piece | None) -> list[Lines]:
+        parts = ranges(piece) if piece is not None else ()
+        return [part for span in parts if (part := _common(span, around))]
+
+    told = grown(None, path, [candidate.lines for candidate in full], desk)
+    beyond = [gap for span in spans for gap in gaps(within(told), span)]
+    beyond = [part for gap in beyond if (part := _common(gap, around))]
+    if not beyond:
+        return Way.ALONG
+    if any(beyond == within(grown(None, path, [telling(c, desk)], desk)) for c in own):
+        return Way.POINTER
+    is_cut = chunk is None or any(_common(candidate.lines, around) for candidate in own)
+    return Way.CUT if is_cut else Way.ALONG
 
 
 def candidate_of(plan: Plan, target: Target) -> Candidate | None:
@@ -107,8 +163,13 @@ def candidate_of(plan: Plan, target: Target) -> Candidate | None:
     return None
 
 
-def decision(pack: Pack, plan: Plan, target: Target, text: Lined) -> LedgerEntry:
-    """What became of a target: of a file its entry in the ledger, of a chunk one like it."""
+def decision(
+    pack: Pack, plan: Plan, target: Target, texts: Mapping[Path, Lined]
+) -> LedgerEntry:
+    """What became of a target: of a file its entry in the ledger, of a chunk one like it.
+
+    `texts` are those of the plan and of the target.
+    """
     whole = entry_of(pack.account, target.path)
     chunk = target.chunk
     if chunk is None:
@@ -120,7 +181,7 @@ def decision(pack: Pack, plan: Plan, target: Target, text: Lined) -> LedgerEntry
         tokens=chunk.tokens,
         score=chunk.score or None,
     )
-    if state(pack, target, text) is State.IN:
+    if state(pack, target, texts[target.path]) is State.IN:
         return replace(entry, outcome=whole.outcome, reason=whole.reason)
     if target.path in pack.account.forced:
         return entry
@@ -140,22 +201,22 @@ def decision(pack: Pack, plan: Plan, target: Target, text: Lined) -> LedgerEntry
         )
     return (
         entry
-        if candidate.score >= chunk_cut(pack, plan)
+        if candidate.score >= chunk_cut(pack, plan, texts)
         else replace(entry, reason=Reason.BELOW_CUT)
     )
 
 
-def chunk_cut(pack: Pack, plan: Plan) -> float:
-    """The lowest score among the candidates all of whose lines are in; 0 without any."""
+def chunk_cut(pack: Pack, plan: Plan, texts: Mapping[Path, Lined]) -> float:
+    """The lowest score among the candidates that are in with all their lines; 0 without any.
+
+    What is in as a pointer, a cut, or along with others may have less.
+    """
     return min(
         (
             candidate.score
             for candidate in plan.candidates
             if candidate.path not in pack.account.forced
-            and any(
-                _common(span, candidate.lines) == candidate.lines
-                for span in shown(pack, candidate.path)
-            )
+            and _is_in_full(candidate.lines, shown(pack, candidate.path), texts[candidate.path])
         ),
         default=0.0,
     )
@@ -217,26 +278,25 @@ def most_of(budget: int) -> int:
     return max(budget, min(MAX_MOST_TOKENS, max(MIN_MOST_TOKENS, MAX_BUDGET_SHARE * budget)))
 
 
-def smallest(admits: Callable[[int], bool], least: int, most: int) -> Admission:
+def smallest(
+    way_at: Callable[[int], Way | None], least: int, most: int, asked: int
+) -> Admission:
     """The smallest budget from `least` to `most` that admits, as far as a bounded search finds.
 
-    First a ladder of budgets from below, up to the first that admits; then, between it and the
-    one tried below, where that begins; then, for as long as the bounds allow, the middles of the
-    widest gaps further below. That no budget below `least` admits is for the caller to know.
+    `way_at` says as what a budget lets it in, None where it does not. First a ladder of budgets
+    from below, with the asked one as a rung, up to there and from there to the first that admits;
+    then, between the lowest that admits and the one tried below, where that begins; then, for as
+    long as the bounds allow, the middles of the widest gaps further below. That no budget below
+    `least` admits is for the caller to know.
     """
-    outs = [least - 1]
-    n_packs = n_tokens = 0
+    tried: dict[int, Way | None] = {}
 
     def is_in(budget: int) -> bool:
-        nonlocal n_packs, n_tokens
-        n_packs, n_tokens = n_packs + 1, n_tokens + budget
-        is_admitted = admits(budget)
-        if not is_admitted:
-            insort(outs, budget)
-        return is_admitted
+        tried[budget] = way_at(budget)
+        return tried[budget] is not None
 
     def begin(high: int) -> int:
-        low = outs[bisect_left(outs, high) - 1]
+        low = max((budget for budget in tried if budget < high), default=least - 1)
         while high - low > 1:
             middle = (low + high) // 2
             if is_in(middle):
@@ -245,19 +305,37 @@ def smallest(admits: Callable[[int], bool], least: int, most: int) -> Admission:
                 low = middle
         return high
 
-    high = most + 1
-    for rung in _rungs(least, most):
-        if is_in(rung):
-            high = begin(rung)
+    def n_tokens() -> int:
+        return sum(tried.keys() - {asked})  # The pack of what was asked is there.
+
+    is_found = False
+    for rung in sorted({*_rungs(least, most), *([asked] if least <= asked <= most else [])}):
+        if is_found and rung != asked and n_tokens() + rung > MAX_TRIED_TOKENS // 2:
+            continue
+        is_found = is_in(rung) or is_found
+        if rung >= asked and tried[rung] is not None:
             break
-    while n_packs < MAX_TRIES and n_tokens < MAX_TRIED_TOKENS:
-        gap = _widest(outs, high)
+    admitting = [budget for budget, found in tried.items() if found is not None]
+    high = begin(min(admitting)) if admitting else most + 1
+    while len(tried) < MAX_TRIES and n_tokens() < MAX_TRIED_TOKENS:
+        gap = _widest([least - 1, *sorted(budget for budget in tried if budget < high), high])
         if gap is None:
             break
         if is_in(gap):
             high = begin(gap)
-    n_untried = high - least - sum(least <= out < high for out in outs)
-    return Admission(high if high <= most else None, n_packs, n_untried, most)
+    larger = [(budget, found) for budget, found in sorted(tried.items()) if budget > high]
+    is_passed_over = high < asked and tried.get(asked) is None
+    return Admission(
+        budget_tokens=high if high <= most else None,
+        way=tried.get(high),
+        out_again=next((budget for budget, found in larger if found is None), None),
+        in_again=next((n for n, found in larger if n > asked and found), None)
+        if is_passed_over
+        else None,
+        n_packs=len(tried),
+        n_untried=high - least - sum(budget < high for budget in tried),
+        most_tokens=most,
+    )
 
 
 def _rungs(least: int, most: int) -> Iterator[int]:
@@ -269,12 +347,22 @@ def _rungs(least: int, most: int) -> Iterator[int]:
         yield most
 
 
-def _widest(outs: Sequence[int], high: int) -> int | None:
+def _widest(tried: Sequence[int]) -> int | None:
     """The middle of the widest gap, in proportion, between what was tried; None without one."""
-    below = [*(out for out in outs if out < high), high]
-    gaps = [(upper / (lower + 1), lower, upper) for lower, upper in pairwise(below)]
-    _, lower, upper = max(gaps, default=(0.0, 0, 1))
+    _, lower, upper = max(
+        (upper / (lower + 1), lower, upper) for lower, upper in pairwise(tried)
+    )
     return (lower + upper) // 2 if upper - lower > 1 else None
+
+
+def _is_in_full(lines: Lines, spans: Sequence[Lines], text: Lined) -> bool:
+    """Whether these spans of a text show all of these lines that are not blank, and one of them.
+
+    A shelf leaves blank lines out at the ends.
+    """
+    return any(_common(span, lines) for span in spans) and all(
+        not text.of(gap).strip() for gap in gaps(spans, lines)
+    )
 
 
 def _common(one: Lines, other: Lines) -> Lines | None:

@@ -41,7 +41,7 @@ def with_pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Shelf
     for candidate in order:
         if candidate.is_introduction or candidate.path in shelf.pieces:
             continue
-        added = with_lines(shelf, candidate.path, _telling(candidate, desk), desk)
+        added = with_lines(shelf, candidate.path, telling(candidate, desk), desk)
         n_missed += added is None
         if n_missed >= MAX_POINTER_MISSES:
             break
@@ -49,8 +49,8 @@ def with_pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Shelf
     return shelf
 
 
-def _telling(candidate: Candidate, desk: Desk) -> Lines:
-    """The signature of the first definition that begins in a candidate, else its first lines."""
+def telling(candidate: Candidate, desk: Desk) -> Lines:
+    """What a pointer shows: the signature of the first definition that begins in a candidate, else its first lines."""
     lines = candidate.lines
     for start, _, first, last in desk.scopes(candidate.path):
         if lines.start <= start <= lines.end:

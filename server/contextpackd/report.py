@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from contextpack.admission import Admission, State
+from contextpack.admission import Admission, State, Way
 from contextpack.excerpts import Status
 from contextpack.graph import rates
 from contextpack.ledger import Item, trail_shown
@@ -242,7 +242,8 @@ def _show_why(out: Console, found: Why) -> None:
         rows.add_row("shown", f"lines {_ranges(found.ranges)} of the file")
     if found.rank is not None:
         kind = "files" if found.lines is None else "parts"
-        cut = f"; the last one in has {found.cut_score:.3f}" if found.cut_score else ""
+        lowest = "the lowest in" if found.lines is None else "the lowest in by its own score"
+        cut = f"; {lowest} has {found.cut_score:.3f}" if found.cut_score else ""
         score = found.entry.score or 0.0
         rows.add_row("rank", f"{found.rank} of {found.n_ranked} {kind}, score {score:.3f}{cut}")
     if found.parts:
@@ -255,13 +256,30 @@ def _show_why(out: Console, found: Why) -> None:
     out.print(rows)
 
 
+# How something is in, where that is less than by its own score.
+_AS: Mapping[Way | None, str] = {
+    Way.CUT: ", cut",
+    Way.POINTER: ", as a pointer",
+    Way.ALONG: ", along with others",
+}
+
+
 def _admission(admission: Admission) -> str:
     if admission.budget_tokens is None:
         return f"none up to {admission.most_tokens} tokens lets it in" + (
             "" if not admission.n_untried else f", as far as {admission.n_packs} of them tell"
         )
+    is_least = admission.n_untried == 0
+    told = f"{admission.budget_tokens} tokens is the smallest {'' if is_least else 'found '}"
+    told += f"that lets it in{_AS.get(admission.way, '')}; "
+    if admission.out_again is None:
+        told += "a larger one may leave it out"
+    else:
+        told += f"it is out again at {admission.out_again}"
+    if admission.in_again is not None:
+        told += f", in at {admission.in_again}"
     rest = f" ({admission.n_packs} budgets tried, {admission.n_untried} smaller ones not)"
-    return f"in from {admission.budget_tokens} tokens" + (rest if admission.n_untried else "")
+    return told + ("" if is_least else rest)
 
 
 def _displacement(displacement: Displacement) -> tuple[str, str]:

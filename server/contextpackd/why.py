@@ -12,6 +12,7 @@ from contextpack.admission import (
     Displaced,
     State,
     Target,
+    Way,
     candidate_of,
     chunk_cut,
     decision,
@@ -22,14 +23,15 @@ from contextpack.admission import (
     shown,
     smallest,
     state,
+    way,
     with_first,
 )
 from contextpack.bundle import Pack, desk_of
-from contextpack.model import LedgerEntry, Outcome, Reason, Skip
+from contextpack.model import Detail, LedgerEntry, Outcome, Reason, Skip
 from contextpack.plan import Candidate, Plan, floor_of, planned
 from contextpack.ranking import RankedChunk, Ranking
 from contextpack.request import Request, Scorer
-from contextpack.shelf import empty_shelf
+from contextpack.shelf import Desk, empty_shelf
 from contextpack.stable import Standing, follows
 from contextpack.text import Lined, Lines, display_path, lined
 from contextpackd.errors import OptionProblem, Superseded
@@ -76,12 +78,18 @@ class Why:
     lines: Lines | None
     """Of the part at the line."""
     state: State
+    way: Way | None
+    """As what it is in, or what of it is; None for what is out."""
     ranges: tuple[Lines, ...]
     """What the bundle shows of the file."""
     entry: LedgerEntry
     """What became of it; `tokens` are those of the file or part, or of what is shown of a file."""
     cut_score: float
-    """The lowest score that won a place; 0 when none did."""
+    """Of a file: the lowest score of one that is in and that the request does not name.
+
+    Of a part: the lowest of those that are in with all their lines, each by its own score; what
+    is in another way (see `way`) may have less. 0 when there is none.
+    """
     floor_score: float
     """With a lower score nothing is looked at; 0 where there is no such limit."""
     over_by: int | None
@@ -95,6 +103,14 @@ class Why:
     """None for what no budget lets in."""
     displacement: Displacement | None
     """None for what is in, or cannot be."""
+
+    @property
+    def is_outlined(self) -> bool:
+        """Whether the request names the file and asks for its outline."""
+        return any(
+            item.path == self.path and item.detail is Detail.OUTLINE
+            for item in self.request.details
+        )
 
     @property
     def because(self) -> str:
@@ -200,7 +216,7 @@ def _skipped(
 ) -> Why:
     return Why(
         roots=workspace.roots, request=request, scan=scan, path=path, line=line, lines=None,
-        state=State.OUT, ranges=(),
+        state=State.OUT, way=None, ranges=(),
         entry=LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule),
         cut_score=0.0, floor_score=0.0, over_by=None, rank=None, n_ranked=0,
         parts=MappingProxyType({}), admission=None, displacement=None,
@@ -212,7 +228,10 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
     target = Target(path, None if line is None else _chunk(asked, path, line))
     made = asked.made(plan)
     pack, found = made.pack, state(made.pack, target, text)
-    entry = decision(pack, plan, target, text)
+    texts = {**made.texts, path: text.text}
+    desk = desk_of(plan.request, asked.scan.snapshot, texts, made.count, made.limit)
+    entry = decision(pack, plan, target, desk.texts)
+    stands = way(pack, plan, target, desk)
     file = ranking.file(path)
     parts = file.parts if file is not None else MappingProxyType({})
     is_by_chunk = plan.request.scorer is not Scorer.CLASSIC
@@ -229,15 +248,18 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
         line=line,
         lines=None if target.chunk is None else target.chunk.lines,
         state=found,
+        way=stands,
         ranges=shown(pack, path),
         entry=entry,
-        cut_score=pack.account.cut_score if target.chunk is None else chunk_cut(pack, plan),
+        cut_score=pack.account.cut_score
+        if target.chunk is None
+        else chunk_cut(pack, plan, desk.texts),
         floor_score=floor_of(ranking),
-        over_by=_over_by(made, plan, target, entry, text, asked),
+        over_by=_over_by(made, plan, target, entry, desk),
         rank=rank_of(ranking, target if is_by_chunk else Target(path)),
         n_ranked=n_ranked,
         parts=parts,
-        admission=_admission(asked, made, target, found, text),
+        admission=_admission(asked, target, found, stands, desk),
         displacement=_displacement(asked, plan, pack, target, text)
         if found is not State.IN
         else None,
@@ -259,44 +281,43 @@ def _over_by(
     plan: Plan,
     target: Target,
     entry: LedgerEntry,
-    text: Lined,
-    asked: _Question,
+    desk: Desk,
 ) -> int | None:
     """By how much the bundle would be too large with the target in it."""
     if entry.reason not in (Reason.OVER_BUDGET, Reason.BELOW_CUT):
         return None
     candidate = candidate_of(plan, target)
     if target.path in made.pack.account.forced:
-        lines = text.whole
+        lines = desk.texts[target.path].whole
     elif candidate is not None:
         lines = candidate.lines
     else:
         return None
-    texts = {**made.texts, target.path: text.text}
-    desk = desk_of(plan.request, asked.scan.snapshot, texts, made.count, made.limit)
     over = overshoot(made.pack, target.path, lines, desk)
     return over if over > 0 else None
 
 
 def _admission(
-    asked: _Question, made: Made, target: Target, found: State, text: Lined
+    asked: _Question, target: Target, found: State, stands: Way | None, desk: Desk
 ) -> Admission | None:
-    request = asked.request
+    request, text = asked.request, desk.texts[target.path]
     most = most_of(request.budget_tokens)
     if not text.text:
         return None
     if found is State.OUT and not _may_be_in(asked, target, most):
-        return Admission(None, 0, 0, most)
-    desk = desk_of(request, asked.scan.snapshot, {}, made.count, made.limit)
+        return Admission(None, None, None, None, 0, 0, most)
     frame = max(0, empty_shelf(desk).tokens - ROUNDED_TOKENS)
 
-    def admits(budget: int) -> bool:
+    def way_at(budget: int) -> Way | None:
         if budget == request.budget_tokens:
-            return found is State.IN
+            return stands if found is State.IN else None
         plan = asked.plan(replace(request, budget_tokens=budget))
-        return state(asked.made(plan).pack, target, text) is State.IN
+        pack = asked.made(plan).pack
+        is_in = state(pack, target, text) is State.IN
+        return way(pack, plan, target, desk) if is_in else None
 
-    return smallest(admits, request.reserve_tokens + frame + 1, most)
+    least = request.reserve_tokens + frame + 1
+    return smallest(way_at, least, most, request.budget_tokens)
 
 
 def _may_be_in(asked: _Question, target: Target, most: int) -> bool:
@@ -333,11 +354,47 @@ def _displacement(
 
 
 def _because(found: Why) -> str:
-    entry = found.entry
     what = "this part" if found.lines is not None else "this file"
     if found.state is State.IN:
-        pinned = "the request names it"
-        return pinned if entry.reason is Reason.PINNED else f"{what} ranks high enough to fit"
+        return _because_in(found, what)
+    if found.is_outlined and found.ranges:
+        return "the request asks for no more than the outline of its file"
+    if found.way is Way.CHOSEN:
+        return "what the request asks for of this part is in"
+    if found.way is not None:
+        return f"{_PARTLY[found.way]}; {_because_out(found, what)}"
+    return _because_out(found, what)
+
+
+def _because_in(found: Why, what: str) -> str:
+    is_part = found.lines is not None
+    match found.way:
+        case Way.NAMED:
+            return "the request names it"
+        case Way.CUT if is_part:
+            return "this part is in what fits of a larger one"
+        case Way.CUT:
+            return "no part of this file fits whole; what fits of one is shown"
+        case Way.POINTER if is_part:
+            return "this part is the signature by which its file is pointed to"
+        case Way.POINTER:
+            return "no part of this file fits; a signature points to it"
+        case Way.ALONG:
+            return "this part comes along with better ones of its file"
+        case _:
+            return f"{what} ranks high enough to fit"
+
+
+_PARTLY = {
+    Way.NAMED: "the request names its file",
+    Way.CUT: "only a cut of this part is in",
+    Way.POINTER: "only the signature by which its file is pointed to is in",
+    Way.ALONG: "only what comes along with other parts of its file is in",
+}
+
+
+def _because_out(found: Why, what: str) -> str:
+    entry = found.entry
     rule = f" by {display_path(entry.rule)}" if entry.rule else ""
     match entry.reason:
         case Reason.NOT_RELEVANT:

@@ -104,6 +104,7 @@ def why_json(found: Why) -> Json:
         "line": found.line,
         "lines": _lines_json(found.lines),
         "state": found.state.value,
+        "way": None if found.way is None else found.way.value,
         "detail": entry.outcome.value if is_in else None,
         "ranges": [_lines_json(lines) for lines in found.ranges],
         "reason": entry.reason.value,
@@ -129,6 +130,9 @@ def _admission_json(admission: Admission | None) -> Json | None:
         return None
     return {
         "budgetTokens": admission.budget_tokens,
+        "way": None if admission.way is None else admission.way.value,
+        "outAgainAt": admission.out_again,
+        "inAgainAt": admission.in_again,
         "nPacks": admission.n_packs,
         "nUntried": admission.n_untried,
         "mostTokens": admission.most_tokens,

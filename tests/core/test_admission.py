@@ -8,6 +8,7 @@ from contextpack.admission import (
     MAX_TRIED_TOKENS,
     MAX_TRIES,
     Admission,
+    Way,
     gaps,
     most_of,
     smallest,
@@ -18,15 +19,19 @@ MOST = 3000
 
 
 def account(
-    admitting: set[int], least: int = 1, most: int = MOST
+    admitting: set[int], least: int = 1, most: int = MOST, asked: int = 1
 ) -> tuple[Admission, list[int]]:
     tried: list[int] = []
 
-    def admits(budget: int) -> bool:
+    def way_at(budget: int) -> Way | None:
         tried.append(budget)
-        return budget in admitting
+        return way_of(budget) if budget in admitting else None
 
-    return smallest(admits, least, most), tried
+    return smallest(way_at, least, most, asked), tried
+
+
+def way_of(budget: int) -> Way:
+    return Way.POINTER if budget % 3 else Way.CHOSEN
 
 
 ranges = st.tuples(st.integers(1, MOST), st.integers(1, 400)).map(
@@ -34,19 +39,27 @@ ranges = st.tuples(st.integers(1, MOST), st.integers(1, 400)).map(
 )
 
 
-@given(st.lists(ranges, max_size=4), st.integers(1, 40))
+@given(st.lists(ranges, max_size=4), st.integers(1, 40), st.integers(1, MOST))
 def test_a_budget_that_is_found_admits_and_no_smaller_one_that_was_tried(
-    islands: list[range], least: int
+    islands: list[range], least: int, asked: int
 ) -> None:
     admitting = {budget for island in islands for budget in island if budget >= least}
-    found, tried = account(admitting, least)
+    found, tried = account(admitting, least, asked=asked)
     assert len(tried) == len(set(tried)) == found.n_packs
     assert all(least <= budget <= MOST for budget in tried)
     budget = found.budget_tokens
     if budget is None:
         assert admitting.isdisjoint(tried)
         assert MOST + 1 - least - len(tried) == found.n_untried
+        assert (None, None, None) == (found.way, found.out_again, found.in_again)
         return
+    assert budget <= asked or asked not in admitting
+    assert way_of(budget) == found.way
+    outs = [n for n in tried if n > budget and n not in admitting]
+    assert min(outs, default=None) == found.out_again
+    ins = [n for n in tried if n > asked and n in admitting]
+    is_passed_over = least <= asked and budget < asked and asked not in admitting
+    assert (min(ins, default=None) if is_passed_over else None) == found.in_again
     assert budget in admitting
     assert budget - 1 not in admitting
     assert budget - 1 in tried or budget == least
@@ -61,6 +74,20 @@ def test_where_all_can_be_tried_the_budget_is_the_smallest(first: int, second: i
     lone, more = sorted((first, second))
     found, _ = account({lone, *range(more, 100)}, most=100)
     assert (lone, 0) == (found.budget_tokens, found.n_untried)
+
+
+def test_a_lone_budget_that_is_asked_for_is_found_and_where_it_ends() -> None:
+    found, _ = account({100, 2000}, asked=100)
+    assert (100, None, None) == (found.budget_tokens, found.out_again, found.in_again)
+    found, _ = account({1, *range(900, MOST)}, asked=500)
+    assert (1, 2) == (found.budget_tokens, found.out_again)
+    assert found.in_again is not None
+    assert 900 <= found.in_again < 900 * 1.25
+
+
+def test_what_was_found_below_a_huge_budget_ends_the_climb() -> None:
+    _, tried = account({1}, most=900_000, asked=900_000)
+    assert sum(budget for budget in tried if budget < 900_000) <= MAX_TRIED_TOKENS
 
 
 def test_the_search_is_bounded() -> None:

@@ -58,6 +58,28 @@ def is_in(root: Root, pack: Pack, found: Why) -> bool:
     )
 
 
+def assert_admission(root: Root, found: Why, query: str, options: dict[str, Any]) -> None:
+    """A smallest budget lets the target in, one token less does not, and it is out where told."""
+    admission, asked = found.admission, options["budget_tokens"]
+    assert admission is not None
+    budget = admission.budget_tokens
+    assert budget is not None
+    assert budget <= asked or found.state != "in"
+    assert admission.way is not None
+    assert admission.way == found.way or budget != asked
+    standing = {budget: True, budget - 1: False}
+    if admission.out_again is not None:
+        assert admission.out_again > budget
+        standing[admission.out_again] = False
+    if admission.in_again is not None:
+        assert budget < asked < admission.in_again
+        standing |= {asked: False, admission.in_again: True}
+    for at, expected in standing.items():
+        if at > options.get("reserve_tokens", 0):
+            pack = root.pack(query, **{**options, "budget_tokens": at})
+            assert is_in(root, pack, found) == expected
+
+
 @st.composite
 def questions(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     options: dict[str, Any] = {
@@ -110,14 +132,14 @@ def test_every_claim_is_what_packs_say(root: Root, data: st.DataObject) -> None:
         assert is_shown == (found.state != "out")
     assert (found.entry.outcome is not Outcome.EXCLUDED) == (found.state == "in")
     assert found.because
+    assert (found.way is None) == (found.state == "out")
+    assert (found.way == "named") == (found.state != "out" and path in options.get("pins", ()))
+    if found.way == "chosen" and found.state == "in" and found.entry.score:
+        assert found.cut_score <= found.entry.score
 
     # The smallest budget, as far as it was looked for.
-    if found.admission is not None and (budget := found.admission.budget_tokens) is not None:
-        at = {**options, "budget_tokens": budget}
-        assert is_in(root, root.pack(query, **at), found)
-        below = {**options, "budget_tokens": budget - 1}
-        if budget - 1 > options.get("reserve_tokens", 0):
-            assert not is_in(root, root.pack(query, **below), found)
+    if found.admission is not None and found.admission.budget_tokens is not None:
+        assert_admission(root, found, query, options)
     elif found.admission is not None:
         assert found.state != "in"
         most = {**options, "budget_tokens": found.admission.most_tokens}
@@ -139,6 +161,31 @@ def test_every_claim_is_what_packs_say(root: Root, data: st.DataObject) -> None:
             left = {line for r in file.ranges for line in range(r.start, r.end + 1)}
             assert left == gone[file.path]
             assert file.is_gone == (file.path not in kept)
+
+
+def passed_over(root: Root, query: str, first: int) -> list[tuple[str, int]]:
+    """Files that a budget lets in and all of the next larger ones leave out, with that budget."""
+    budgets = range(first, 3 * first, first // 20)
+    files = [{item.path for item in root.pack(query, budget).items} for budget in budgets]
+    return [
+        (path, budget)
+        for n, budget in enumerate(budgets[:-6])
+        for path in sorted(files[n].difference(*files[n + 1 : n + 6]))
+    ]
+
+
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(QUERIES[:3]), st.integers(600, 1400), st.booleans())
+def test_what_is_in_has_no_smallest_budget_above_what_was_asked(
+    root: Root, query: str, first: int, is_part: bool
+) -> None:
+    """What the last room was filled with is out again at many a larger budget."""
+    for path, budget in passed_over(root, query, first)[:3]:
+        line = min(lines_shown(root.pack(query, budget), path)) if is_part else None
+        found = root.why(path, query, budget, line=line)
+        assert found.state != "out"
+        if found.state == "in":
+            assert_admission(root, found, query, {"budget_tokens": budget})
 
 
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -205,6 +252,52 @@ def test_what_is_missing_is_what_the_text_would_have_too_much(tmp_path: Path) ->
                 assert f"over by {over} tokens" in found.because
                 missing += 1
         assert missing
+
+
+BODY = "".join(f"    comma = comma.replaced({n}, 'comma')\n" for n in range(40))
+
+
+def test_what_is_in_by_less_than_its_score_is_told_apart(tmp_path: Path) -> None:
+    """Twenty files alike, of which a few fit: the next are pointed to, one is cut."""
+    write(
+        tmp_path,
+        {
+            f"m{i:02}.py": f"def comma_{i:02}(comma):\n{BODY}    return comma\n"
+            for i in range(20)
+        },
+    )
+    seen = set()
+    with contextpackd.open(tmp_path) as root:
+        pack = root.pack("comma", 4000, dedup=1)
+        for item in pack.items:
+            (lines,) = item.ranges
+            way = {42: "chosen", 1: "pointer", 2: "pointer"}.get(lines.end, "cut")
+            found = root.why(item.path, "comma", 4000, dedup=1)
+            part = root.why(item.path, "comma", 4000, line=1, dedup=1)
+            assert (way, way) == (found.way, part.way)
+            assert ("part" if lines.end < 42 else "in") == part.state
+            assert ("ranks high" in found.because) == (way == "chosen")
+            assert (
+                ("signature" in found.because)
+                == (way == "pointer")
+                == ("only the signature" in part.because)
+            )
+            if part.admission is not None and part.admission.budget_tokens is not None:
+                assert part.admission.way == "chosen"
+            seen.add(way)
+    assert {"chosen", "pointer"} <= seen
+
+
+def test_a_part_of_a_small_file_comes_along_with_the_best(tmp_path: Path) -> None:
+    small = "def comma(text):\n    return text.comma\n\n\ndef other(a):\n    return a + 1\n"
+    big = f"class Holder:\n    def comma(self, comma):\n{BODY.replace('    ', '        ')}"
+    write(tmp_path, {"small.py": small, "big.py": big * 3})
+    with contextpackd.open(tmp_path) as root:
+        ways = {line: root.why("small.py", "comma", 2000, line=line).way for line in (1, 5)}
+        assert ways[1] == "chosen"
+        outlined = root.why("big.py:4", "comma", 2000, details={"big.py": "outline"})
+        assert ("part", "named") == (outlined.state, outlined.way) or outlined.state == "out"
+        assert "outline" in outlined.because
 
 
 @pytest.mark.parametrize(

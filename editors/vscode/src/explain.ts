@@ -25,7 +25,7 @@ export function whyText(found: Why): string {
   const place = first === undefined ? found.path : `${found.path}:${first}-${last}`;
   const stands = { in: 'in', part: 'partly in', out: 'out of' }[found.state];
   const shown = found.ranges.map(([from, to]) => `${from}-${to}`).join(', ');
-  const scored = found.score === null ? '' : `score ${found.score.toFixed(3)}; the last one in has ${found.cutScore.toFixed(3)}`;
+  const scored = found.score === null ? '' : `score ${found.score.toFixed(3)}; ${found.lines ? 'the lowest in by its own score' : 'the lowest in'} has ${found.cutScore.toFixed(3)}`;
   const facts = [
     shown && `Shown are lines ${shown} of the file.`,
     found.rank !== null && `It has rank ${found.rank} of ${found.nRanked}: ${scored}.`,
@@ -43,11 +43,15 @@ export function whyText(found: Why): string {
   ].join('\n');
 }
 
-function admission({ budgetTokens, mostTokens, nUntried }: NonNullable<Why['admission']>): string {
+function admission({ budgetTokens, mostTokens, nUntried, outAgainAt, inAgainAt, way }: NonNullable<Why['admission']>): string {
   if (budgetTokens === null) {
     return `No budget up to ${mostTokens} tokens lets it in.`;
   }
-  return `It is in from ${budgetTokens} tokens on${nUntried > 0 ? '; not all smaller budgets were tried' : ''}.`;
+  const found = nUntried > 0 ? 'found ' : '';
+  const as = { named: '', chosen: '', cut: ', cut', pointer: ', as a pointer', along: ', along with others' }[way ?? 'chosen'];
+  const larger = outAgainAt === null ? 'a larger one may leave it out' : `it is out again at ${outAgainAt}`;
+  const again = inAgainAt === null ? '' : `, in at ${inAgainAt}`;
+  return `${budgetTokens} tokens is the smallest budget ${found}that lets it in${as}; ${larger}${again}.`;
 }
 
 function displaced({ by, fits, files }: NonNullable<Why['displaces']>): string {

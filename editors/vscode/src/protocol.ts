@@ -88,11 +88,15 @@ export interface Reply {
   pack: Pack | null;
 }
 
+/** As what something is in a pack. */
+export type Way = 'named' | 'chosen' | 'cut' | 'pointer' | 'along';
+
 /** Why a file, or the part of it at a line, is in a pack or out. */
 export interface Why {
   path: string;
   lines: [number, number] | null;
   state: 'in' | 'part' | 'out';
+  way: Way | null;
   ranges: [number, number][];
   /** In a sentence. */
   because: string;
@@ -103,8 +107,16 @@ export interface Why {
   parts: Record<string, number>;
   /** How the parts make the score. */
   scoreRule: string;
-  /** The smallest budget that lets it in, or null if none up to `mostTokens` does. */
-  admission: { budgetTokens: number | null; mostTokens: number; nUntried: number } | null;
+  /** The smallest budget found that lets it in, or null if none up to `mostTokens` does. */
+  admission: {
+    budgetTokens: number | null;
+    way: Way | null;
+    /** A larger budget that leaves it out, and one above that asked for that lets it in again. */
+    outAgainAt: number | null;
+    inAgainAt: number | null;
+    mostTokens: number;
+    nUntried: number;
+  } | null;
   /** What leaves the bundle when this is pinned, or put first. */
   displaces: { by: 'pin' | 'first'; fits: boolean; files: { path: string; gone: boolean }[] } | null;
 }

@@ -87,6 +87,7 @@
 ---@field line integer|vim.NIL
 ---@field lines integer[]|vim.NIL Of the part at `line`.
 ---@field state 'in'|'part'|'out'
+---@field way 'named'|'chosen'|'cut'|'pointer'|'along'|vim.NIL As what it is in.
 ---@field detail string|vim.NIL
 ---@field ranges integer[][]
 ---@field reason string
@@ -102,5 +103,5 @@
 ---@field cutScore number
 ---@field parts table<string, number>
 ---@field scoreRule string
----@field admission table|vim.NIL The smallest budget that lets it in.
+---@field admission table|vim.NIL The smallest budget found that lets it in.
 ---@field displaces table|vim.NIL What leaves the bundle when this is put into it.

@@ -5,6 +5,7 @@ local pack_of = require('contextpack.pack')
 
 local M = {}
 
+local AS = { cut = ', cut', pointer = ', as a pointer', along = ', along with others' }
 local STANDS = { ['in'] = 'in', part = 'partly in', out = 'out' }
 
 ---@param found contextpack.Why
@@ -16,8 +17,18 @@ local function admission(found)
   elseif type(of.budgetTokens) ~= 'number' then
     return ('no budget up to %d tokens lets it in'):format(of.mostTokens)
   end
-  local rest = of.nUntried > 0 and '; not all smaller budgets were tried' or ''
-  return ('in from %d tokens on%s'):format(of.budgetTokens, rest)
+  local least = of.nUntried > 0 and 'smallest budget found' or 'smallest budget'
+  local as = AS[of.way] or ''
+  local said = ('%d tokens is the %s that lets it in%s; '):format(of.budgetTokens, least, as)
+  if type(of.outAgainAt) == 'number' then
+    said = said .. ('it is out again at %d'):format(of.outAgainAt)
+  else
+    said = said .. 'a larger one may leave it out'
+  end
+  if type(of.inAgainAt) == 'number' then
+    said = said .. (', in at %d'):format(of.inAgainAt)
+  end
+  return said
 end
 
 ---@param found contextpack.Why
@@ -52,7 +63,8 @@ function M.lines(found)
     lines[#lines + 1] = text and '- ' .. text
   end
   if type(found.rank) == 'number' then
-    local scores = ('score %.3f; the last one in has %.3f'):format(found.score, found.cutScore)
+    local lowest = type(found.lines) == 'table' and 'the lowest in by its own score' or 'the lowest in'
+    local scores = ('score %.3f; %s has %.3f'):format(found.score, lowest, found.cutScore)
     add(('rank %d of %d, %s'):format(found.rank, found.nRanked, scores))
   end
   add(admission(found))
