@@ -63,7 +63,8 @@ function M.lines(found)
     lines[#lines + 1] = text and '- ' .. text
   end
   if type(found.rank) == 'number' then
-    local lowest = type(found.lines) == 'table' and 'the lowest in by its own score' or 'the lowest in'
+    local is_part = type(found.lines) == 'table'
+    local lowest = is_part and 'the lowest in by its own score' or 'the lowest in'
     local scores = ('score %.3f; %s has %.3f'):format(found.score, lowest, found.cutScore)
     add(('rank %d of %d, %s'):format(found.rank, found.nRanked, scores))
   end
