@@ -1,11 +1,12 @@
 """One question to a workspace. The defaults of every door stand here and nowhere else."""
 
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from contextpack.model import Detail, Format, Path
-from contextpack.text import Lines
+from contextpack.text import Lines, is_writable
 
 
 class Scorer(StrEnum):
@@ -142,7 +143,11 @@ class Request:
         _check("depth", self.depth, self.depth >= 1, "at least 1")
         revision = self.diff
         is_revision = revision is None or (
-            revision != "" and not revision.startswith("-") and "\0" not in revision
+            revision != ""
+            and not revision.startswith("-")
+            and "\0" not in revision
+            # The surrogates that stand for bytes are names; no others can be asked for.
+            and is_writable(re.sub("[\udc80-\udcff]", "", revision))
         )
         _check("diff", revision, is_revision, "the name of a commit")
         _check("max_file_bytes", self.max_file_bytes, self.max_file_bytes >= 1, "at least 1")

@@ -398,7 +398,7 @@ def _because_out(found: Why, what: str) -> str:
     rule = f" by {display_path(entry.rule)}" if entry.rule else ""
     match entry.reason:
         case Reason.NOT_RELEVANT:
-            return f"nothing of the query is in {what}"
+            return _unrelated(found.request, what)
         case Reason.NEAR_DUPLICATE:
             assert entry.duplicate_of is not None
             alike = f"{entry.similarity:.0%}" if entry.similarity is not None else ""
@@ -421,7 +421,22 @@ def _because_out(found: Why, what: str) -> str:
             return f"{display_path(entry.path)} is left out as {entry.reason.value}{rule}"
 
 
+def _unrelated(request: Request, what: str) -> str:
+    if request.only:
+        return "the request is about other files or definitions alone"
+    if request.origins:
+        return f"no import that the request follows leads to {what}"
+    if not request.query.strip():
+        return f"{what} has no link with what the request is about"
+    return f"nothing of the query is in {what}"
+
+
 def _without_room(found: Why, what: str) -> str:
+    asked = [
+        forced.detail for forced in found.request.details if forced.path == found.entry.path
+    ]
+    if Detail.OUTLINE in asked:
+        return "the request wants its file as an outline"
     score = found.entry.score or 0.0
     if found.request.scorer is not Scorer.CLASSIC and score < found.floor_score:
         return f"{what} scores below a twentieth of the best part, where only noise is"

@@ -109,6 +109,12 @@ def test_a_revision_is_its_name_or_that_there_is_one(given: object, expected: ob
     assert expected == request_of("", {"diff": given}, lambda option: option.field).diff
 
 
+@pytest.mark.parametrize("given", ["", "-x", "a\0b", "\ud800"])
+def test_what_no_commit_can_be_called_is_refused(given: str) -> None:
+    with pytest.raises(OptionProblem, match="diff must be the name of a commit"):
+        request_of("", {"diff": given}, lambda option: option.field)
+
+
 QUESTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--focus", f"{FEES}:10-20", "--focus", DESK], {"focus": [f"{FEES}:10-20", DESK]}),
     (["--from", DESK, "--depth", "1"], {"origins": [DESK], "depth": 1}),

@@ -25,6 +25,8 @@ from harness.trees import write
 QUERY = "objections to a checkout"
 QUERIES = [QUERY, "cart discount total", "overdue loan fee", ""]
 
+POLICY = "python-src/src/lending/policy.py"
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
@@ -308,7 +310,9 @@ def test_a_part_of_a_small_file_comes_along_with_the_best(tmp_path: Path) -> Non
         ("python-src/README.md", {"exclude": ["*.md"]}, "excluded", "exclude option"),
         ("empty.py", {"include": ["python-src/**"]}, "not-included", "include options"),
         ("copies/policy.py", {}, "near-duplicate", "policy.py says the same"),
-        ("python-src/src/lending/policy.py", {"max_file_bytes": 10}, "too-large", "too-large"),
+        (POLICY, {"max_file_bytes": 10}, "too-large", "too-large"),
+        (POLICY, {"only": ["empty.py"]}, "not-relevant", "about other files"),
+        (POLICY, {"origins": ["python-src/README.md"]}, "not-relevant", "no import"),
     ],
 )
 def test_what_no_budget_lets_in(
@@ -318,6 +322,18 @@ def test_what_no_budget_lets_in(
     assert ("out", reason) == (found.state, found.entry.reason)
     assert said in found.because
     assert found.admission is None or found.admission.budget_tokens is None
+
+
+def test_without_words_nobody_is_told_of_words(root: Root) -> None:
+    found = root.why("python-src/README.md", "", 2000, focus=["js-app/package.json"])
+    assert ("out", Reason.NOT_RELEVANT) == (found.state, found.entry.reason)
+    assert "no link with what the request is about" in found.because
+
+
+def test_a_part_of_a_file_that_is_wanted_as_an_outline(root: Root) -> None:
+    found = root.why(POLICY, QUERY, 2000, line=12, details={POLICY: "outline"})
+    assert found.state != "in"
+    assert "as an outline" in found.because
 
 
 def test_a_rule_is_named_with_its_line(tmp_path: Path) -> None:
