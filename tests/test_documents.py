@@ -19,6 +19,7 @@ from contextpackd.door import Root
 from contextpackd.options import OPTIONS, default_of
 from contextpackd.version import VERSION
 from harness.paths import FIXTURES, ROOT
+from harness.trees import isolate_git, run_git, write
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
@@ -80,6 +81,22 @@ def test_every_answer_keeps_to_the_schema(
     answer = both.pack_json(query, **options)
     jsonschema.validate(answer, schema())
     json.dumps(answer, allow_nan=False)
+
+
+def test_entry_points_that_lead_nowhere_are_told_as_the_schema_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    root = tmp_path / "root"
+    write(root, {"a.py": "x = 1\ny = 2\n"})
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all of it"]):
+        run_git(root, *words)
+    answer: Any = contextpackd.open(root).pack_json("", diff=True, focus=["a.py:3", "a.py:2-3"])
+    jsonschema.validate(answer, schema())
+    assert [
+        ("no-focus", "in focus, but not there: a.py has 2 lines"),
+        ("no-changes", "nothing differs from HEAD"),
+    ] == [(told["kind"], told["message"]) for told in answer["report"]["warnings"]]
 
 
 @pytest.fixture(scope="module")

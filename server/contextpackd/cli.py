@@ -232,6 +232,8 @@ def _answer(parsed: argparse.Namespace) -> int:
         for line in report.reply_lines(found):
             output.say(line)
         output.write_stdout(answered.pack.text if answered else "")
+        if not answered:
+            output.say("the reply names nothing that the bundle lacks")
     return OK if answered else NOTHING
 
 

@@ -329,6 +329,11 @@ def _entry_warnings(
         for focus in request.focus
         if focus.is_optional and (reason := _no_candidate(focus.path, workspace, scan))
     ]
+    for place in planned.request.focus:
+        source = scan.snapshot.sources.get(place.path)
+        if source is not None and place.lines and place.lines.start > source.n_lines:
+            shown = f"{display_path(place.path)} has {source.n_lines} lines"
+            found.append(Warned("no-focus", f"in focus, but not there: {shown}"))
     made = planned.ranking.breakdown
     changed = [part.values for part in made.parts if part.name == "changed"] if made else []
     if changed and not changed[0].any():

@@ -65,6 +65,10 @@ def test_programs_get_the_same_as_json(
     assert {"tax.py", "mail.py"} == {item["path"] for item in document["pack"]["items"]}
     assert cli.NOTHING == answer(monkeypatch, "Thanks.", bundle, *where)
     assert None is json.loads(capfd.readouterr().out)["pack"]
+    assert cli.NOTHING == answer(monkeypatch, "Thanks.", bundle, "--root", root)
+    assert ("", "contextpackd: the reply names nothing that the bundle lacks\n") == (
+        capfd.readouterr()
+    )
 
 
 def test_standard_input_is_the_replys(
