@@ -95,7 +95,7 @@ def test_entry_points_that_lead_nowhere_are_told_as_the_schema_says(
     jsonschema.validate(answer, schema())
     assert [
         ("no-focus", "in focus, but not there: a.py has 2 lines"),
-        ("no-changes", "nothing differs from HEAD"),
+        ("no-changes", "nothing that can be shown differs from HEAD"),
     ] == [(told["kind"], told["message"]) for told in answer["report"]["warnings"]]
 
 

@@ -337,8 +337,12 @@ def _entry_warnings(
     made = planned.ranking.breakdown
     changed = [part.values for part in made.parts if part.name == "changed"] if made else []
     if changed and not changed[0].any():
-        what = "nothing that is staged" if request.staged else "nothing"
-        found.append(Warned("no-changes", f"{what} differs from {request.revision}"))
+        kind = "is staged and " if request.staged else ""
+        found.append(
+            Warned(
+                "no-changes", f"nothing that {kind}can be shown differs from {request.revision}"
+            )
+        )
     return found
 
 

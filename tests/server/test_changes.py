@@ -342,9 +342,11 @@ def test_without_changes_the_answer_says_so(root: Path, shared: Engine) -> None:
     found = answer(Workspace(root, shared), request, lambda _done, _total: None)
     assert found.pack.items == ()
     assert [(w.kind, w.message) for w in found.warnings] == [
-        ("no-changes", "nothing differs from HEAD")
+        ("no-changes", "nothing that can be shown differs from HEAD")
     ]
     staged = answer(
         Workspace(root, shared), replace(request, staged=True), lambda _done, _total: None
     )
-    assert "nothing that is staged differs from HEAD" in [w.message for w in staged.warnings]
+    assert "nothing that is staged and can be shown differs from HEAD" in [
+        w.message for w in staged.warnings
+    ]

@@ -307,8 +307,13 @@ def test_no_more_is_begun_when_the_time_is_over(root: Path, shared: Engine) -> N
 
 
 def test_without_a_repository_there_is_nothing_to_try(tmp_path: Path, shared: Engine) -> None:
-    with pytest.raises(GitUnavailable):
+    with pytest.raises(GitUnavailable, match="not a git repository"):
         evaluated(tmp_path / "home", shared)
+
+
+def test_without_a_commit_there_is_nothing_to_try(root: Path, shared: Engine) -> None:
+    with pytest.raises(GitUnavailable, match="no commit yet"):
+        evaluated(root, shared)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
