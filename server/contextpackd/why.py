@@ -432,11 +432,6 @@ def _unrelated(request: Request, what: str) -> str:
 
 
 def _without_room(found: Why, what: str) -> str:
-    asked = [
-        forced.detail for forced in found.request.details if forced.path == found.entry.path
-    ]
-    if Detail.OUTLINE in asked:
-        return "the request wants its file as an outline"
     score = found.entry.score or 0.0
     if found.request.scorer is not Scorer.CLASSIC and score < found.floor_score:
         return f"{what} scores below a twentieth of the best part, where only noise is"
