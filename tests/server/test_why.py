@@ -330,12 +330,6 @@ def test_without_words_nobody_is_told_of_words(root: Root) -> None:
     assert "no link with what the request is about" in found.because
 
 
-def test_a_part_of_a_file_that_is_wanted_as_an_outline(root: Root) -> None:
-    found = root.why(POLICY, QUERY, 2000, line=12, details={POLICY: "outline"})
-    assert found.state != "in"
-    assert "the outline of its file" in found.because
-
-
 def test_a_rule_is_named_with_its_line(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": "# made\nbuild/\n", "build/app.py": "x = 1\n", "a.py": ""})
     found = contextpackd.open(tmp_path).why("build/app.py", "x")
