@@ -4,13 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.bundle import Pack
+from contextpack.admission import Target, Way, way
+from contextpack.bundle import Pack, desk_of
 from contextpack.ledger import Item
 from contextpack.levels import FILE_TOKENS
 from contextpack.model import Detail, Outcome
+from contextpack.plan import plan
 from contextpack.request import Request, Strategy
 from contextpack.text import Lines
-from harness.memory import packed
+from harness.memory import COUNT, packed, snapshot_of
 
 BODY = "".join(f"    total = total.replaced({number}, 'total')\n" for number in range(30))
 
@@ -53,6 +55,24 @@ def test_a_file_of_many_relevant_definitions_is_outlined_where_they_do_not_fit()
     assert "` (outline)\n" in pack.text
     (entry,) = (entry for entry in pack.ledger if entry.path == "big.py")
     assert entry.outcome is Outcome.OUTLINE
+
+
+def test_why_says_at_which_level_a_file_is_in() -> None:
+    files = {f"m{i:02}.py": long_file(f"comma_{i:02}", "comma") for i in range(20)}
+    files["big.py"] = "".join(f"def comma_{i}(x):\n{BODY}    return x\n\n" for i in range(9))
+    made = snapshot_of(files)
+    asked = Request(query="comma", budget_tokens=4000, strategy=Strategy.LEVELS)
+    planned, pack = plan(made, asked), packed(files, asked, made)
+    desk = desk_of(asked, made, files, COUNT, asked.budget_tokens)
+    ways = {item.path: way(pack, planned, Target(item.path), desk) for item in pack.items}
+    levels = {Detail.OUTLINE: Way.OUTLINE, Detail.WHOLE: Way.CHOSEN, Detail.CHUNKS: Way.POINTER}
+    expected = {
+        item.path: levels[item.detail]
+        for item in pack.items
+        if item.detail is not Detail.CHUNKS or item.ranges == (Lines(1, 1),)
+    }
+    assert {path: ways[path] for path in expected} == expected
+    assert {Way.OUTLINE, Way.CHOSEN, Way.POINTER} == set(expected.values())
 
 
 def test_the_best_parts_of_a_large_file_stand_without_the_others() -> None:
