@@ -67,7 +67,7 @@ def schema() -> dict[str, object]:
         optional={
             "budget_tokens": st.integers(1, 4000),
             "ledger": st.sampled_from(["brief", "all"]),
-            "strategy": st.sampled_from(["greedy", "mmr", "knapsack", "coverage"]),
+            "strategy": st.sampled_from(["greedy", "mmr", "knapsack", "coverage", "levels"]),
             "scorer": st.sampled_from(["fused", "classic"]),
             "model": st.sampled_from(["gpt-4o", "claude", "estimate"]),
             "ordering": st.sampled_from(["u-shaped", "chronological"]),

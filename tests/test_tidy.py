@@ -31,6 +31,7 @@ LAYERS = [
     {"render", "plan"},
     {"shelf", "choice", "excerpts"},
     {"ledger", "pointers", "stable"},
+    {"levels"},
     {"bundle"},
     {"admission"},
 ]

@@ -50,6 +50,7 @@ class Way(StrEnum):
     NAMED = "named"  # The request names the file.
     CHOSEN = "chosen"  # By its own score, with all lines; of a file at least one part.
     CUT = "cut"  # What fits of a part that does not fit whole.
+    OUTLINE = "outline"  # The signatures of its definitions: the rest is not worth its tokens.
     POINTER = "pointer"  # The signature that says where else to look: nothing else of it fits.
     ALONG = (
         "along"  # With other parts of its file: a signature, a closed gap, a small file whole.
@@ -136,6 +137,8 @@ def way(pack: Pack, plan: Plan, target: Target, desk: Desk) -> Way | None:
         return Way.CHOSEN if is_own else Way.ALONG
     if pack.account.shelf.pieces[path].detail is Detail.TRUNCATED:
         return Way.CUT
+    if pack.account.shelf.pieces[path].detail is Detail.OUTLINE:
+        return Way.OUTLINE
 
     def within(piece: Piece | None) -> list[Lines]:
         parts = ranges(piece) if piece is not None else ()

@@ -16,6 +16,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from contextpack.choice import (
+    HEAD_TOKENS,
     RANGE_TOKENS,
     Choice,
     choice,
@@ -25,22 +26,24 @@ from contextpack.choice import (
 )
 from contextpack.codec import Scope
 from contextpack.ledger import Account, Item, items, ledger, ledger_counts
+from contextpack.levels import with_levels
 from contextpack.model import BatchCounter, Detail, LedgerEntry, Path, Style
 from contextpack.plan import Candidate, Plan
 from contextpack.pointers import pointer_room, with_pointers
 from contextpack.ranking import SCORE_DIGITS
 from contextpack.render import framed
-from contextpack.request import Order, Request
+from contextpack.request import Order, Request, Strategy
 from contextpack.select import u_shaped
 from contextpack.shelf import (
     JOINED_TOKENS,
     Desk,
     Shelf,
     empty_shelf,
+    outlined,
     with_all,
     with_cut,
     with_lines,
-    with_outline,
+    with_piece,
     without_last,
 )
 from contextpack.snapshot import Snapshot
@@ -56,7 +59,7 @@ from contextpack.stable import (
     total_score,
 )
 from contextpack.stamp import question_of
-from contextpack.text import Lines, lined, split_lines
+from contextpack.text import lined, split_lines
 
 # So many in a row that are larger than the room, and are not small enough joined either, end
 # these tries: each counts its whole file, and among many alike none would fit.
@@ -64,9 +67,6 @@ MAX_JOIN_TRIES = 8
 
 # So many candidates that did not fit end the filling: what is left is too small.
 MAX_MISSES = 200
-
-# A file's path line and fence, roughly.
-HEAD_TOKENS = 20
 
 # Fewer candidates are put on the shelf one by one: where little is left, few of them fit.
 MIN_BATCH = 4
@@ -143,6 +143,8 @@ def finish(
     chosen = choice(plan, desk.texts, counts, max(1, limit - shelf.tokens))
     if fits_frame:
         shelf = _forced(shelf, plan, desk)
+        if plan.request.strategy is Strategy.LEVELS:
+            chosen = with_levels(chosen, shelf, desk)
         shelf = _filled(shelf, plan, chosen, desk)
     standing = previous or NOTHING_STANDS
     repeated = _repeated(plan, chosen)
@@ -264,9 +266,9 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
     """The shelf with what the request demands, cut where it does not fit whole."""
     for item in plan.forced:
         whole = desk.texts[item.path].whole
-        signatures = [Lines(first, last) for _, _, first, last in desk.scopes(item.path)]
-        if item.detail is Detail.OUTLINE and signatures:
-            added = with_outline(shelf, item.path, signatures, desk)
+        outline = outlined(item.path, desk) if item.detail is Detail.OUTLINE else None
+        if outline is not None:
+            added = with_piece(shelf, outline, desk)
         else:
             added = with_lines(shelf, item.path, whole, desk) or with_cut(
                 shelf, item.path, whole, plan.request.truncate, desk
@@ -277,7 +279,10 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
     order = [candidate for candidate in choice.order if _says_something(candidate, desk)]
-    room = pointer_room(desk.limit)
+    for piece in choice.pieces:
+        shelf = with_piece(shelf, piece, desk) or shelf
+    # That strategy has pointed to files already, as far as they are worth it.
+    room = 0 if plan.request.strategy is Strategy.LEVELS else pointer_room(desk.limit)
     shelf, missed = _put(shelf, order, replace(desk, limit=desk.limit - room))
     if room and missed:
         shelf = with_pointers(shelf, order, desk)

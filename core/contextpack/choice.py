@@ -4,15 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contextpack.grams import Grams, grams, repeats, similarities
-from contextpack.model import BatchCounter, Path
+from contextpack.model import BatchCounter, Path, Piece
 from contextpack.plan import Candidate, Plan
 from contextpack.request import Request, Strategy
-from contextpack.select import ScoredChunk, evenly_spaced, mean_difference, pack
+from contextpack.select import MAX_MEASURED, ScoredChunk, evenly_spaced, mean_difference, pack
 from contextpack.text import Lined, Lines
 
 # What a range costs beyond its text: its numbers, the mark of the gap, its share of the path
 # line. Only the strategies' arithmetic uses it; the shelf counts what is really rendered.
 RANGE_TOKENS = 8
+
+# A file's path line and fence, roughly.
+HEAD_TOKENS = 20
 
 # From this threshold on pairs are sorted out by signatures first; below, too many pass them.
 MIN_SIGNED_THRESHOLD = 0.9
@@ -35,6 +38,8 @@ class Choice:
     """Where each near-duplicate stands, with the path of the better one and their similarity."""
     diversity: float
     optimality_gap: float | None
+    pieces: tuple[Piece, ...] = ()
+    """What is shown in another form than by candidates; it goes first."""
 
 
 Counts = Callable[[Sequence[Candidate], Sequence[str]], Sequence[Candidate]]
@@ -64,6 +69,8 @@ def choice(plan: Plan, texts: Mapping[Path, Lined], counts: Counts, budget: int)
     found = counts(found, shown)
     request = plan.request
     is_signed = request.dedup >= MIN_SIGNED_THRESHOLD
+    if request.strategy is Strategy.LEVELS:  # It needs the candidates alone, best first.
+        request = replace(request, strategy=Strategy.GREEDY)
     if request.strategy is Strategy.GREEDY and is_signed:
         return _greedy(found, shown, budget, request.dedup)
     return _packed(found, shown, budget, request)
@@ -96,6 +103,12 @@ def _greedy(
         diversity=_diversity(cut, chosen),
         optimality_gap=None,
     )
+
+
+def diversity_of(shown: Sequence[str]) -> float:
+    """How little alike these texts are, from 0 to 1; of many some are measured."""
+    measured = grams([shown[position] for position in evenly_spaced(len(shown))])
+    return mean_difference(similarities(measured, range(min(len(shown), MAX_MEASURED))))
 
 
 def _diversity(cut: Grams, chosen: Sequence[int]) -> float:

@@ -23,6 +23,7 @@ class Strategy(StrEnum):
     MMR = "mmr"
     KNAPSACK = "knapsack"
     COVERAGE = "coverage"
+    LEVELS = "levels"
 
 
 class Order(StrEnum):

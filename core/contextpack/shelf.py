@@ -136,12 +136,12 @@ def put(shelf: Shelf, piece: Piece, text: str, cost: int, desk: Desk) -> Shelf |
     )
 
 
-def with_outline(
-    shelf: Shelf, path: Path, signatures: Sequence[Lines], desk: Desk
-) -> Shelf | None:
-    """The shelf with a file's signatures on it, or None when they do not fit."""
-    piece = piece_of(path, merged(signatures), desk)
-    return with_piece(shelf, replace(piece, detail=Detail.OUTLINE), desk)
+def outlined(path: Path, desk: Desk) -> Piece | None:
+    """The signatures of a file's definitions; None where there are none."""
+    signatures = merged(Lines(first, last) for _, _, first, last in desk.scopes(path))
+    return (
+        replace(piece_of(path, signatures, desk), detail=Detail.OUTLINE) if signatures else None
+    )
 
 
 def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Shelf | None:

@@ -259,6 +259,7 @@ def _show_why(out: Console, found: Why) -> None:
 # How something is in, where that is less than by its own score.
 _AS: Mapping[Way | None, str] = {
     Way.CUT: ", cut",
+    Way.OUTLINE: ", in outline",
     Way.POINTER: ", as a pointer",
     Way.ALONG: ", along with others",
 }

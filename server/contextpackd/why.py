@@ -375,6 +375,10 @@ def _because_in(found: Why, what: str) -> str:
             return "this part is in what fits of a larger one"
         case Way.CUT:
             return "no part of this file fits whole; what fits of one is shown"
+        case Way.OUTLINE if is_part:
+            return "this part is in the outline of its file"
+        case Way.OUTLINE:
+            return "its outline is worth more for its tokens than a part of it"
         case Way.POINTER if is_part:
             return "this part is the signature by which its file is pointed to"
         case Way.POINTER:
@@ -388,6 +392,7 @@ def _because_in(found: Why, what: str) -> str:
 _PARTLY = {
     Way.NAMED: "the request names its file",
     Way.CUT: "only a cut of this part is in",
+    Way.OUTLINE: "only what the outline of its file shows is in",
     Way.POINTER: "only the signature by which its file is pointed to is in",
     Way.ALONG: "only what comes along with other parts of its file is in",
 }

@@ -113,11 +113,11 @@ def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
         "import json, sys\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "from harness.memory import packed\n"
-        "from contextpack.request import Request\n"
+        "from contextpack.request import Request, Strategy\n"
         "files = {f'm{i}.py': f'from m{(i * 7) % 20} import f\\ndef f{i}(): return cart(total{i % 3})\\n'"
         " for i in range(20)}\n"
         "out = [packed(files, Request(query=q, budget_tokens=300, strategy=s))"
-        " for q in ('cart total f3', 'f', '') for s in ('greedy', 'mmr', 'knapsack', 'coverage')]\n"
+        " for q in ('cart total f3', 'f', '') for s in Strategy]\n"
         "print(json.dumps([[p.text, [e.path for e in p.ledger]] for p in out]))\n"
     )
     tests = str(Path(__file__).parents[1])
@@ -131,7 +131,7 @@ def test_the_hash_seed_does_not_matter(tmp_path: Path) -> None:
         for seed, locale in (("1", "C"), ("2", "C.UTF-8"), ("77", "tr_TR.UTF-8"))
     ]
     assert outputs[0] == outputs[1] == outputs[2]
-    assert len(json.loads(outputs[0])) == 12
+    assert len(json.loads(outputs[0])) == 3 * len(Strategy)
 
 
 BIG = {

@@ -91,7 +91,8 @@ def questions(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     options |= draw(
         st.sampled_from(
             [
-                {}, {}, {}, {"strategy": "mmr"}, {"strategy": "knapsack"}, {"scorer": "classic"},
+                {}, {}, {}, {"strategy": "mmr"}, {"strategy": "knapsack"}, {"strategy": "levels"},
+                {"scorer": "classic"},
                 {"max_candidates": 2}, {"reserve_tokens": 20}, {"model": "claude"},
                 {"tree": True}, {"pins": ["python-src/README.md"]}, {"exclude": ["*.md"]},
                 {"include": ["python-src/**"]}, {"dedup": 0.6}, {"line_numbers": True},

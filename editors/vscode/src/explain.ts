@@ -48,7 +48,7 @@ function admission({ budgetTokens, mostTokens, nUntried, outAgainAt, inAgainAt, 
     return `No budget up to ${mostTokens} tokens lets it in.`;
   }
   const found = nUntried > 0 ? 'found ' : '';
-  const as = { named: '', chosen: '', cut: ', cut', pointer: ', as a pointer', along: ', along with others' }[way ?? 'chosen'];
+  const as = { named: '', chosen: '', cut: ', cut', outline: ', in outline', pointer: ', as a pointer', along: ', along with others' }[way ?? 'chosen'];
   const larger = outAgainAt === null ? 'a larger one may leave it out' : `it is out again at ${outAgainAt}`;
   const again = inAgainAt === null ? '' : `, in at ${inAgainAt}`;
   return `${budgetTokens} tokens is the smallest budget ${found}that lets it in${as}; ${larger}${again}.`;

@@ -89,7 +89,7 @@ export interface Reply {
 }
 
 /** As what something is in a pack. */
-export type Way = 'named' | 'chosen' | 'cut' | 'pointer' | 'along';
+export type Way = 'named' | 'chosen' | 'cut' | 'outline' | 'pointer' | 'along';
 
 /** Why a file, or the part of it at a line, is in a pack or out. */
 export interface Why {

@@ -12,7 +12,7 @@ return {
   lineNumbers = 'switch',
   stamp = 'switch',
   scorer = { 'fused', 'classic' },
-  strategy = { 'greedy', 'mmr', 'knapsack', 'coverage' },
+  strategy = { 'greedy', 'mmr', 'knapsack', 'coverage', 'levels' },
   mmrLambda = 'text',
   ordering = { 'natural', 'stable', 'u-shaped', 'chronological', 'path' },
   dedup = 'text',

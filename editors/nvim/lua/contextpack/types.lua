@@ -87,7 +87,7 @@
 ---@field line integer|vim.NIL
 ---@field lines integer[]|vim.NIL Of the part at `line`.
 ---@field state 'in'|'part'|'out'
----@field way 'named'|'chosen'|'cut'|'pointer'|'along'|vim.NIL As what it is in.
+---@field way 'named'|'chosen'|'cut'|'outline'|'pointer'|'along'|vim.NIL As what it is in.
 ---@field detail string|vim.NIL
 ---@field ranges integer[][]
 ---@field reason string

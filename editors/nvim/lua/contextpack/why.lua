@@ -5,7 +5,12 @@ local pack_of = require('contextpack.pack')
 
 local M = {}
 
-local AS = { cut = ', cut', pointer = ', as a pointer', along = ', along with others' }
+local AS = {
+  cut = ', cut',
+  outline = ', in outline',
+  pointer = ', as a pointer',
+  along = ', along with others',
+}
 local STANDS = { ['in'] = 'in', part = 'partly in', out = 'out' }
 
 ---@param found contextpack.Why
