@@ -18,15 +18,17 @@ from contextpack.codec import Damaged
 from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
 from contextpack.model import Path, Skip
-from contextpack.postings import Rows, Segment, defined_terms, postings
+from contextpack.postings import Rows, Segment, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
 
-ARCHIVE_VERSION = 2
+ARCHIVE_VERSION = 3
 """Kept by hand: raised when a snapshot is written or read otherwise."""
 
 _RowsWire = tuple[bytes, bytes, bytes, bytes]
-_SegmentWire = tuple[str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes, bytes, bytes]
+_SegmentWire = tuple[
+    str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes, bytes, bytes, bytes
+]  # fmt: skip
 _Wire = tuple[
     int, list[Source], list[Path], bytes, bytes, list[_SegmentWire], bytes, bytes, dict[Path, str]
 ]  # fmt: skip
@@ -126,6 +128,7 @@ def _segment_wire(segment: Segment) -> _SegmentWire:
         segment.first_chunks.tobytes(),
         segment.rare_starts.tobytes(),
         segment.rare_terms.tobytes(),
+        segment.is_defined.tobytes(),
         segment.chunk_lengths.tobytes(),
         segment.chunk_table.tobytes(),
     )
@@ -139,20 +142,19 @@ def _rows_wire(rows: Rows) -> _RowsWire:
 
 def _segment_of(wire: _SegmentWire) -> Segment:
     vocabulary, chunks, directories, stems, first_chunks, *rare, lengths, table = wire
-    rare_starts, rare_terms = rare
+    rare_starts, rare_terms, is_defined = rare
     terms = vocabulary.split("\n") if vocabulary else []
     numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
-    rows = _rows_of(chunks)
     return Segment(
         vocabulary=MappingProxyType(numbers),
         terms=tuple(terms),
-        chunks=rows,
+        chunks=_rows_of(chunks),
         directories=_rows_of(directories),
         stems=_rows_of(stems),
         first_chunks=np.frombuffer(first_chunks, np.int32),
         rare_starts=np.frombuffer(rare_starts, np.int32),
         rare_terms=np.frombuffer(rare_terms, np.int32),
-        is_defined=defined_terms(rows),
+        is_defined=np.frombuffer(is_defined, np.bool_),
         chunk_lengths=np.frombuffer(lengths, np.int32),
         chunk_table=np.frombuffer(table, np.int32).reshape(-1, 3),
     )

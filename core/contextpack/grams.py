@@ -8,6 +8,7 @@ all texts of a choice are cut together, which costs a tenth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ _N_BYTES = 256
 _FOLDED = bytes(
     _SPACE if chr(byte).isspace() else ord(chr(byte).lower()) for byte in range(_N_ASCII)
 ) + bytes(range(_N_ASCII, _N_BYTES))
+
+T = TypeVar("T", bound=np.generic)
 
 Ids = NDArray[np.uint64]
 """In half as many bits where that is enough."""
@@ -143,7 +146,7 @@ def _ids(points: NDArray[np.uint8] | NDArray[np.uint32]) -> Ids:
     return ids
 
 
-def distinct(values: Ids) -> Ids:
+def distinct(values: NDArray[T]) -> NDArray[T]:
     """Each value once, ascending. Many times as fast as `np.unique`, which hashes them."""
     ascending = np.sort(values)
     return ascending[_begins(ascending)]
@@ -215,7 +218,7 @@ def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     return np.asarray(n_common / (sizes[:, None] + sizes[None, :] - n_common), np.float64)
 
 
-def _begins(ascending: Ids) -> NDArray[np.bool_]:
+def _begins(ascending: NDArray[T]) -> NDArray[np.bool_]:
     """Where another value begins."""
     is_first = np.ones(len(ascending), np.bool_)
     is_first[1:] = ascending[1:] != ascending[:-1]

@@ -279,8 +279,8 @@ def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
     return min(keep, first_sparse)
 
 
-def defined_terms(rows: Rows) -> Bools:
-    """What a segment keeps as `is_defined`, from the postings of its chunks."""
+def _defined(rows: Rows) -> Bools:
+    """By term: whether a chunk defines it."""
     places = np.flatnonzero(rows.names)
     found = np.zeros(len(rows.starts) - 1, np.bool_)
     found[np.searchsorted(rows.starts, places, side="right") - 1] = True
@@ -315,7 +315,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
         first_chunks=np.array(first_chunks, np.int32),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
-        is_defined=defined_terms(rows),
+        is_defined=_defined(rows),
         chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
         chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
     )
@@ -363,7 +363,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
         first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
-        is_defined=defined_terms(rows),
+        is_defined=_defined(rows),
         chunk_lengths=np.concatenate(lengths),
         chunk_table=np.concatenate(tables),
     )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
+from contextpack.grams import distinct
 from contextpack.postings import MAX_RARE, Postings, Segment, ranges
 
 # Whose neighbours are looked at: further down a chunk is rarely about the query at all.
@@ -76,7 +77,7 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
             slots = postings.chunk_slots[first : first + n_chunks]
             n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
             terms = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
-            names = (segment.terms[term] for term in np.unique(terms).tolist())
+            names = (segment.terms[term] for term in distinct(terms).tolist())
             found.update(dict.fromkeys(name for name in names if len(name) >= MIN_NAME_CHARS))
         first += n_chunks
     return list(found)
@@ -149,7 +150,7 @@ def _lift(sources: _Numbers, targets: _Numbers, scores: Floats) -> Floats:
     lift = np.zeros(len(scores))
     if len(sources):
         # One number a pair: sorting those is far quicker than sorting rows.
-        pairs = np.unique((sources * len(scores) + targets)[sources != targets])
+        pairs = distinct((sources * len(scores) + targets)[sources != targets])
         sources, targets = pairs // len(scores), pairs % len(scores)
         n_neighbours = np.bincount(sources, minlength=len(scores))
         np.maximum.at(lift, targets, scores[sources] / np.sqrt(n_neighbours[sources]))

@@ -2,12 +2,12 @@
 
 Text is counted as it is: special tokens are ordinary characters, nothing is normalised, and the
 vocabularies are part of the library, so no network is asked. The first count with a vocabulary
-loads it (about half a second, once per process); `Counter.prepare` has that done beside other
-work. No count is remembered here: that of a kilobyte costs about 40 µs.
+loads it (about half a second, once per process, and no other thread runs meanwhile); count an
+empty text to have that behind you.
+Nothing is remembered here: a count of a kilobyte costs about 40 µs.
 """
 
 import math
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,11 +22,6 @@ _PARALLEL_CHARS = 1 << 18
 # from browsers and Node, the escape from JSON. UTF-8 has no form of its own for it.
 _SURROGATE_FORMS = ("replace", "backslashreplace")
 _LONE_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-
-
-# The library loads once for each thread that comes before the first one is done.
-_loading = threading.Lock()
-_loaded = set[Encoding]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +49,6 @@ class Counter:
             counts = [_dearest(text, self.profile.encoding) for text in batch]
         return [self._scaled(count) for count in counts]
 
-    def prepare(self) -> None:
-        """Begin to load the vocabulary in a thread of its own, where it is not loaded yet.
-
-        Loading lets other threads run. The first count waits for its end, and so does the end
-        of the process: a thread that dies inside the library would take everything down.
-        """
-        encoding = self.profile.encoding
-        if encoding is not Encoding.CHARS and encoding not in _loaded:
-            threading.Thread(target=_load, args=(encoding,), name="vocabulary").start()
-
     def _scaled(self, count: int) -> int:
         return math.ceil(count * self.profile.factor)
 
@@ -73,16 +58,7 @@ def counter(profile: Profile) -> Counter:
     return Counter(profile)
 
 
-def _load(encoding: Encoding) -> None:
-    with _loading:
-        if encoding not in _loaded:
-            toktok.batch_count([""], encoding.value, 1)
-            _loaded.add(encoding)
-
-
 def _counts(texts: list[str], encoding: Encoding) -> list[int]:
-    if encoding not in _loaded:
-        _load(encoding)
     threads = 0 if len(texts) > 1 and sum(map(len, texts)) > _PARALLEL_CHARS else 1
     counts: list[int] = toktok.batch_count(texts, encoding.value, threads)
     return counts

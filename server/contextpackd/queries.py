@@ -97,7 +97,6 @@ def answer(
     """
     if request.stamp and len(workspace.roots) > 1:
         raise OptionProblem("stamp", "can name one root only; leave it out with several")
-    counter(profile_of(request.model)).prepare()
     for _ in range(MAX_ATTEMPTS):
         scan, planned = checked_plan(workspace, request, progress, previous, rules)
         made = planned and packed(workspace, scan, planned, progress, previous)
