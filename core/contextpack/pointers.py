@@ -4,10 +4,13 @@ A change spans a file that ranks low as often as not. Its name and one signature
 chunk, and tell a reader that there is more, and where.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from contextpack.model import Piece
 from contextpack.plan import Candidate
-from contextpack.shelf import Desk, Shelf, with_lines
+from contextpack.render import render_piece
+from contextpack.shelf import Desk, Shelf, grown, put
 from contextpack.text import Lines
 
 # Of the budget, for files of which nothing else fits. On 340 commits of 25 repositories the share
@@ -25,6 +28,9 @@ MIN_POINTER_ROOM = 80
 # Of a signature, or of a part without definitions, so many lines are shown.
 MAX_POINTER_LINES = 2
 
+# So many are counted together, which costs half of counting them one by one.
+POINTERS_AT_ONCE = 16
+
 # So many that do not fit end the tries.
 MAX_POINTER_MISSES = 4
 
@@ -38,15 +44,27 @@ def pointer_room(limit: int) -> int:
 def with_pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Shelf:
     """The shelf with pointers to the files of these candidates that it lacks, while they fit."""
     n_missed = 0
-    for candidate in order:
-        if candidate.is_introduction or candidate.path in shelf.pieces:
-            continue
-        added = with_lines(shelf, candidate.path, telling(candidate, desk), desk)
-        n_missed += added is None
-        if n_missed >= MAX_POINTER_MISSES:
-            break
-        shelf = added or shelf
+    pointers = _pointers(shelf, order, desk)
+    while batch := list(islice(pointers, POINTERS_AT_ONCE)):
+        texts = [render_piece(piece, desk.style) for piece in batch]
+        for piece, text, cost in zip(batch, texts, desk.count.count_many(texts), strict=True):
+            added = put(shelf, piece, text, cost, desk)
+            n_missed += added is None
+            if n_missed >= MAX_POINTER_MISSES:
+                return shelf
+            shelf = added or shelf
     return shelf
+
+
+def _pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Iterator[Piece]:
+    """One for each file that the shelf lacks, in order of their best parts."""
+    seen = set(shelf.pieces)
+    for candidate in order:
+        if candidate.path not in seen and not candidate.is_introduction:
+            seen.add(candidate.path)
+            piece = grown(None, candidate.path, [telling(candidate, desk)], desk)
+            if piece is not None:
+                yield piece
 
 
 def telling(candidate: Candidate, desk: Desk) -> Lines:
