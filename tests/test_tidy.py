@@ -24,7 +24,7 @@ LAYERS = [
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},
-    {"archive", "factors", "joined", "mentions", "entry"},
+    {"archive", "factors", "joined", "mentions", "entry", "pieces"},
     {"ranking"},
     {"rank", "baseline", "names"},
     {"select", "allocate"},

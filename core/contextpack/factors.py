@@ -13,12 +13,12 @@ from contextpack.snapshot import Snapshot
 # What a file's score is multiplied with when the query does not ask for its kind.
 KIND_FACTORS: Mapping[Kind, float] = MappingProxyType(
     {
-        Kind.TEST: 0.35,
-        Kind.DOCUMENT: 0.35,
-        Kind.EXAMPLE: 0.35,
-        Kind.TOOLING: 0.5,
-        Kind.VENDORED: 0.35,
-        Kind.DATA: 0.5,
+        Kind.TEST: 0.25,
+        Kind.DOCUMENT: 0.25,
+        Kind.EXAMPLE: 0.25,
+        Kind.TOOLING: 0.35,
+        Kind.VENDORED: 0.25,
+        Kind.DATA: 0.35,
     }
 )
 # The terms by which a query asks for a kind.

@@ -148,6 +148,17 @@ class Postings:
             slot += segment.n_files
         raise IndexError(number)
 
+    def chunk_ends(self, slot: int) -> list[int]:
+        """The last line of each chunk of the file in a slot, in its order."""
+        first, end = self.first_chunks[slot : slot + 2].tolist()
+        start = 0
+        for segment in self.segments:
+            if first < start + len(segment.chunk_table):
+                ends: list[int] = segment.chunk_table[first - start : end - start, 1].tolist()
+                return ends
+            start += len(segment.chunk_table)
+        return []
+
     def n_stem_terms(self) -> Slots:
         """How many terms the name of each slot's file has."""
         counts = [

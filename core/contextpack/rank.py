@@ -4,7 +4,7 @@ Every signal is a pure function of the snapshot with a name and a weight of its 
 rounded before they are compared, so that the last bit of a machine's arithmetic never decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -17,7 +17,8 @@ from contextpack.factors import kind_factors
 from contextpack.history import companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.model import Path
-from contextpack.postings import Postings
+from contextpack.pieces import continued
+from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
 from contextpack.ranking import (
     SCORE_DIGITS,
@@ -40,12 +41,22 @@ NAME_USES = 3.0
 CHUNK_WEIGHT = 1.0
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
+DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
 TOGETHER_WEIGHT = 0.5
 USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
 MENTION_WEIGHT = 2.0
+
+# What each chunk of a file gets of its best one's score: at the edge of the room, another part of
+# a good file holds three times as many of the changed lines as the best part of a poor one.
+FILE_SHARE = 0.1
+
+# What a piece of a definition gets of its better neighbour's score; of so many of the best files.
+# At the edge of the room such pieces hold thrice as many of the changed lines as other chunks.
+PIECE_SHARE = 0.1
+N_PIECED = 10
 
 # Where there are no past commits, names and neighbours are all that there is besides the words.
 # Half as much more of them, and imports thrice, find 0.6 to 0.9 points more of the changed lines in
@@ -57,7 +68,7 @@ PASTLESS_IMPORTS = 3.0
 # together with them.
 N_COMPANIED = 5
 
-# Of a word's rarity when no name at all holds it, in the share of the query that a name covers.
+# Of a word's rarity when no path at all holds it, in the share of the query that a path covers.
 ABSENT_SHARE = 0.25
 
 # A word that may be written as one, and is somewhere, counts as one that the query writes so.
@@ -93,8 +104,9 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     meant = meant_by(snapshot, asked)
     chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
     parts = {
-        "stem": more * STEM_WEIGHT * _coverage(postings, asked),
+        "stem": more * STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
+        "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
         "history": HISTORY_WEIGHT
         * _by_slot(snapshot, credited(snapshot.history, asked.weights)),
@@ -104,16 +116,25 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     parts["imports"] = more_imports * IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
+    # A chunk without a word of the query gets nothing for its directory: only its file's name,
+    # its neighbours and its past speak for it.
     about = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
+    worded = np.where(chunk_scores > 0, parts["directory"][postings.chunk_slots], 0.0)
     # What the query names outright is meant, whatever kind of file it is.
-    total = (own + about[postings.chunk_slots]) * factors[postings.chunk_slots]
+    total = (own + worded + about[postings.chunk_slots]) * factors[postings.chunk_slots]
     parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
-    # Which part of a companion is meant, its words must say.
+    # Likewise which part of a companion is meant, its words must say.
     worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
     total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
     lifts = {"used": more * USED_WEIGHT * used, "using": more * USING_WEIGHT * using}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
+    best = best_by_file(total, postings)
+    parts["file"] = FILE_SHARE * best / factors
+    total += (FILE_SHARE * best)[postings.chunk_slots]
+    shared = PIECE_SHARE * continued(snapshot, total, _best_files(snapshot, best, N_PIECED))
+    lifts["piece"] = shared / factors[postings.chunk_slots]
+    total += shared
     lines = line_bonus(postings, meant)
     total += parts["mention"][postings.chunk_slots] + lines
     best_said = float(total.max(initial=0.0))
@@ -122,10 +143,12 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     made = (
         Part("stem", parts["stem"]),
         Part("named", parts["named"]),
+        Part("directory", parts["directory"], Holder.WORDED),
         Part("mention", parts["mention"], is_outright=True),
         Part("history", parts["history"]),
         Part("imports", parts["imports"]),
         Part("together", parts["together"], Holder.WORDED),
+        Part("file", parts["file"]),
         *(Part(name, lift, Holder.CHUNK) for name, lift in lifts.items()),
         *_entry_parts(entry),
         Part("chunk", own, Holder.CHUNK),
@@ -249,14 +272,14 @@ def _hits(postings: Postings, asked: Question) -> _Hits:
     return hits
 
 
-def _coverage(postings: Postings, asked: Question) -> Floats:
-    """Which share of the query's words, by their rarity in names, each file's name holds."""
+def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) -> Floats:
+    """Which share of the query's words, by their rarity in paths, each file's path holds."""
     scores = np.zeros(postings.n_slots)
     total = 0.0
     for term, weight in asked.weights.items():
-        documents = postings.in_stems(term).documents
+        documents = hits(term).documents
         value = weight * rarity(len(documents), postings.n_files)
-        # Words that no name holds count a little: one common word is not the whole query.
+        # Words that no path holds count a little: one common word is not the whole query.
         total += value if len(documents) else ABSENT_SHARE * value
         scores[documents] += value
     return scores / total if total else scores
@@ -287,14 +310,17 @@ def _by_slot(snapshot: Snapshot, values: Mapping[Path, float]) -> Floats:
 
 def _together(snapshot: Snapshot, scores: Floats) -> Floats:
     """How closely each file belongs to one of the best, by past commits, times that one's score."""
-    best = {snapshot.paths[slot]: float(scores[slot]) for slot in _best_files(snapshot, scores)}
+    best = {
+        snapshot.paths[slot]: float(scores[slot])
+        for slot in _best_files(snapshot, scores, N_COMPANIED)
+    }
     return _by_slot(snapshot, companions(snapshot.history, best))
 
 
-def _best_files(snapshot: Snapshot, scores: Floats) -> list[int]:
-    """The slots of the best files, ties by path."""
+def _best_files(snapshot: Snapshot, scores: Floats, n: int) -> list[int]:
+    """The slots of the `n` best files, ties by path."""
     rounded = np.round(scores, SCORE_DIGITS)
-    n = min(N_COMPANIED, len(rounded))
+    n = min(n, len(rounded))
     least = np.partition(rounded, len(rounded) - n)[len(rounded) - n] if n else 0.0
     slots = np.flatnonzero((rounded >= least) & (rounded > 0)).tolist()
     return sorted(slots, key=lambda slot: (-rounded[slot], snapshot.paths[slot]))[:n]

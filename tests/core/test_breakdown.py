@@ -61,6 +61,7 @@ def test_so_do_those_of_the_classic_scorer(files: dict[str, str], query: str) ->
 
 
 FILLER = "".join(f"    total = total + {number} * total\n" for number in range(20))
+LONG_FILLER = FILLER * 6
 
 
 def function(name: str, word: str) -> str:
@@ -72,6 +73,7 @@ def test_every_part_of_the_rule_is_met() -> None:
         "src/comma_lexer.py": "import os\n" * 40
         + function("lex_comma", "comma")
         + function("other", "comma"),
+        "src/long.py": f"def long(comma):\n{LONG_FILLER}",
         "src/parser.py": "from src.comma_lexer import lex_comma\n\n"
         + function("parse", "lex_comma(total)"),
         "tests/test_lexer.py": function("test_lexer", "comma"),
@@ -83,7 +85,8 @@ def test_every_part_of_the_rule_is_met() -> None:
     # A part that appears must be known to the rule, and to this test.
     assert names == {
         "stem", "named", "mention", "history", "imports", "used", "using",
-        "chunk", "line", "factor", "header", "divisor", "importers", "depth",
+        "directory", "file", "piece", "chunk", "line", "factor", "header", "divisor", "importers",
+        "depth",
     }  # fmt: skip
     for name in ("factor", "mention", "line", "header", "divisor"):
         assert name in RULE
