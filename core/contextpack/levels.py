@@ -24,12 +24,13 @@ from contextpack.select import Option, multiple_choice
 from contextpack.shelf import Desk, Shelf, grown, outlined
 from contextpack.text import merged
 
-# That a file is shown at all is worth as much as so many tokens of its best part.
-FILE_TOKENS = 60
+# That a file is shown at all is worth as much as so many tokens of its best part. ARCHITECTURE.md
+# has what other values gave: fewer tokens lose files, more lose lines.
+FILE_TOKENS = 40
 
 # A definition of which only the signature stands: its share of the value of the part that it
 # begins in.
-SIGNATURE_SHARE = 0.05
+SIGNATURE_SHARE = 0.03
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,3 +100,8 @@ def test_of_equal_rates_the_first_class_goes_first() -> None:
 def test_nothing_is_taken_for_no_value_and_in_no_room() -> None:
     assert multiple_choice([[Option(0.0, 1), Option(-1.0, 1)]], 5) == Selection((None,), 0.0)
     assert multiple_choice([[Option(1.0, 1)]], 0).taken == (None,)
+
+
+def test_a_step_is_not_taken_without_the_one_before_it() -> None:
+    classes = [[Option(20.0, 10), Option(21.0, 11)], [Option(0.5, 1)]]
+    assert multiple_choice(classes, 5).taken == (None, 0)
