@@ -217,6 +217,7 @@ _PART_REASONS = (
     ("header", "it begins a file of which a part is relevant"),
     ("imports", "it imports, or is imported by, a relevant file"),
     ("classic", "the query's words stand in its path or text"),
+    ("given", "the scorer that was passed in ranks it"),
     ("importers", "much is built on it"),
     ("recency", "it changed recently"),
     ("depth", "it stands near the root"),

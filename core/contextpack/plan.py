@@ -78,8 +78,12 @@ def plan(
     classic_scores: Mapping[Path, float] | None = None,
     standing: Collection[Path] = (),
     changed: Mapping[Path, tuple[Lines, ...]] | None = None,
+    *,
+    given: Mapping[Path, float] | None = None,
 ) -> Plan:
     """The plan for a request. The classic scorer reads texts, so its scores come from outside.
+
+    `given` are scores of whole files by somebody else's scorer, in the place of the classic ones.
 
     So do the changed lines of files, for a request that has a revision.
 
@@ -90,7 +94,9 @@ def plan(
     if request.only:
         ranking = _only(snapshot, request)
     elif request.scorer is Scorer.CLASSIC:
-        ranking = classic_ranking(snapshot, classic_scores or {}, entered)
+        is_given = given is not None
+        scores = (given if is_given else classic_scores) or {}
+        ranking = classic_ranking(snapshot, scores, entered, "given" if is_given else "classic")
     else:
         ranking = rank(snapshot, request.query, entered)
     return planned(request, ranking, standing)

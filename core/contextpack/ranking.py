@@ -291,9 +291,14 @@ def ranking_of(
 
 
 def classic_ranking(
-    snapshot: Snapshot, scores: Mapping[Path, float], entry: Entry | None = None
+    snapshot: Snapshot,
+    scores: Mapping[Path, float],
+    entry: Entry | None = None,
+    part: str = "classic",
 ) -> Ranking:
-    """The ranking that the classic scorer's scores of files are. Files without a line are out.
+    """The ranking that scores of whole files are, those of the classic scorer or of another.
+
+    `part` is the name of what they say, in the breakdown. Files without a line are out.
 
     What the entry points add to the best chunk of a file counts on the scale of these scores.
     """
@@ -303,7 +308,7 @@ def classic_ranking(
         if path in snapshot.sources and snapshot.sources[path].n_lines:
             by_slot[snapshot.slots[path]] = score
     n_chunks = len(postings.chunk_slots)
-    parts = {"classic": by_slot}
+    parts = {part: by_slot}
     if entry is not None:
         scale = float(by_slot.max(initial=0.0)) or 1.0
         lifts = {**entry.named, **entry.found}

@@ -3,14 +3,15 @@
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from contextpack.bundle import Pack
-from contextpack.request import Request
+from contextpack.request import Request, Scorer
 from contextpackd import settings
 from contextpackd.disk import check_root
 from contextpackd.joint import Joint, Site, named, only_root
 from contextpackd.options import OPTIONS, request_of
-from contextpackd.queries import Answer, answer
+from contextpackd.queries import Answer, FileScorer, answer
 from contextpackd.why import Why, why
 from contextpackd.wire import Json, answer_json, why_json
 from contextpackd.workspace import Engine, Workspace, engine
@@ -61,6 +62,9 @@ class Root:
     ) -> Pack:
         """The pack for a task in words. `options` are the fields of `contextpack.Request`.
 
+        `scorer` may be a function, too: it takes the task and a mapping of the candidates' paths
+        to their texts, and gives scores of whole files by path. Those above 0 are relevant.
+
         With a predecessor, what it shows keeps its place and bytes where that costs little; the
         pack's `changes` name the rest. Raises `contextpackd.errors.OptionProblem` for a value
         that cannot be.
@@ -76,6 +80,8 @@ class Root:
         **options: object,
     ) -> Json:
         """The same as the JSON of `contextpackd pack --format json`."""
+        if callable(options.get("scorer")):
+            raise TypeError("JSON has no name for a scorer that is a function: use pack")
         return answer_json(self._answer(query, budget_tokens, previous, options))
 
     def why(
@@ -120,9 +126,15 @@ class Root:
         previous: Pack | None,
         options: dict[str, object],
     ) -> Answer:
+        own = options.get("scorer")
+        scorer = cast("FileScorer", own) if callable(own) else None
+        if scorer is not None:
+            options = {**options, "scorer": Scorer.CLASSIC.value}
         request = self._request(query, budget_tokens, options)
         standing = previous.standing if previous else None
-        result = answer(self._site, request, lambda _done, _total: None, standing)
+        result = answer(
+            self._site, request, lambda _done, _total: None, standing, scorer=scorer
+        )
         self._save()
         return result
 

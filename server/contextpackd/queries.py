@@ -1,9 +1,11 @@
 """What every door calls: a workspace, or several as one, and a request to an answer."""
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from contextpack import model
 from contextpack.bundle import Pack, finish
@@ -30,6 +32,11 @@ from contextpackd.workspace import Scan
 # Files that change while they are read make the plan again; a tree that never holds still is
 # an error rather than an answer about no moment at all.
 MAX_ATTEMPTS = 5
+
+
+FileScorer = Callable[[str, Mapping[model.Path, str]], Mapping[model.Path, float]]
+"""The task in words, and the texts of all candidates by path, to scores: higher is better, and
+what has none above 0 is not relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,12 @@ def answer(
     progress: Progress,
     previous: Standing | None = None,
     rules: Collection[str] = (),
+    scorer: FileScorer | None = None,
 ) -> Answer:
     """The pack for a request, from what is on disk now; it follows `previous`.
+
+    With a `scorer` of the caller's own that takes the place of the classic one, which the request
+    must ask for.
 
     Raises `OptionProblem` for a stamp with several roots, and for pins and globs that name nothing, but for `rules` and the globs that
     `previous` was asked with, which named something then; and `Superseded` when files keep
@@ -98,7 +109,7 @@ def answer(
     if request.stamp and len(workspace.roots) > 1:
         raise OptionProblem("stamp", "can name one root only; leave it out with several")
     for _ in range(MAX_ATTEMPTS):
-        scan, planned = checked_plan(workspace, request, progress, previous, rules)
+        scan, planned = checked_plan(workspace, request, progress, previous, rules, scorer)
         made = planned and packed(workspace, scan, planned, progress, previous)
         if planned and made:
             return Answer(
@@ -193,6 +204,7 @@ def checked_plan(
     progress: Progress,
     previous: Standing | None = None,
     rules: Collection[str] = (),
+    scorer: FileScorer | None = None,
 ) -> tuple[Scan, Plan | None]:
     """The scan and the plan for a request; no plan when a file changed meanwhile."""
     before = previous.request if previous else None
@@ -205,13 +217,17 @@ def checked_plan(
         changed = _changed(workspace, scan, request)
         if changed is None:
             return scan, None
-    scores = None
+    scores = given = None
     if request.scorer is Scorer.CLASSIC and not request.only:
-        scores = _classic_scores(workspace, scan, request)
-        if scores is None:
+        texts = workspace.texts(scan.snapshot, scan.snapshot.sources, request.max_file_bytes)
+        if texts is None:
             return scan, None
+        if scorer is None:
+            scores = _classic_scores(scan, request, texts)
+        else:
+            given = _given_scores(scorer, request, texts)
     standing = previous.digests if previous and follows(request, previous) else ()
-    return scan, plan(scan.snapshot, request, scores, standing, changed)
+    return scan, plan(scan.snapshot, request, scores, standing, changed, given=given)
 
 
 def _changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
@@ -226,18 +242,27 @@ def _changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
     return result
 
 
+def _given_scores(
+    scorer: FileScorer, request: Request, texts: Mapping[model.Path, str]
+) -> Mapping[model.Path, float]:
+    scores = scorer(request.query, MappingProxyType(dict(texts)))
+    for path, score in scores.items():
+        if path not in texts:
+            raise OptionProblem("scorer", f"scored what is no file here: {display_path(path)}")
+        if not math.isfinite(score):
+            raise OptionProblem("scorer", f"gave {score} for {display_path(path)}: not finite")
+    return scores
+
+
 def _classic_scores(
-    workspace: Site, scan: Scan, request: Request
-) -> Mapping[model.Path, float] | None:
-    """The classic scorer's scores; None when a file changed meanwhile.
+    scan: Scan, request: Request, texts: Mapping[model.Path, str]
+) -> Mapping[model.Path, float]:
+    """The classic scorer's scores.
 
     Where no word of the query stands anywhere, nothing is relevant: without this, the bonuses
     for depth and recency would fill every bundle.
     """
     sources = scan.snapshot.sources
-    texts = workspace.texts(scan.snapshot, sources, request.max_file_bytes)
-    if texts is None:
-        return None
     files = [File(path, texts[path], source.modified) for path, source in sources.items()]
     terms = normalize_query(request.query)
     is_hit = any(
