@@ -310,11 +310,11 @@ def test_a_weak_hit_is_no_noise_beside_a_strong_focus() -> None:
     made = snapshot_of(files)
     asked = Request(query="quote escape comma", budget_tokens=50_000)
     plain = plan(made, asked)
-    assert plain.ranking.score("strong.py") == 1.0
-    assert MIN_SCORE_SHARE < plain.ranking.score("weak.py") < 2 * MIN_SCORE_SHARE
+    best = plain.ranking.score("strong.py")
+    assert MIN_SCORE_SHARE < plain.ranking.score("weak.py") / best < 2 * MIN_SCORE_SHARE
     assert plain.paths == ("strong.py", "weak.py")
     focused = plan(made, replace(asked, focus=(Focus("strong.py", Lines(1, 1)),)))
-    assert focused.ranking.score("strong.py") == 2.0
+    assert focused.ranking.score("strong.py") > 1.5 * best
     assert focused.paths == ("strong.py", "weak.py")
 
 

@@ -47,9 +47,13 @@ queries = st.lists(st.sampled_from([*WORDS, "the", "zzz", "src/cart.py:3"]), max
 def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
     n_pins = draw(st.integers(0, min(2, len(files))))
     pins = draw(st.permutations(sorted(files)))[:n_pins]
+    origins = draw(st.lists(st.sampled_from(sorted(files)), max_size=1)) if files else ()
+    # Without a file to begin at these mean nothing, and no door takes them.
+    depth = draw(st.integers(1, 3)) if origins else Request(query="").depth
+    importers = draw(st.booleans()) if origins else False
     return Request(
         query=draw(queries),
-        budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 50_000))),
+        budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 200_000))),
         model=draw(st.sampled_from(["o200k", "cl100k", "claude", "estimate"])),
         text_format=draw(st.sampled_from(Format)),
         task=draw(st.booleans()),
@@ -64,11 +68,9 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
         # Mostly not: nothing else counts then.
         only=tuple(draw(st.just([]) | st.lists(st.sampled_from([*files, *WORDS]), max_size=2))),
         focus=tuple(draw(st.lists(foci(files), max_size=2))),
-        origins=tuple(
-            draw(st.lists(st.sampled_from(sorted(files)), max_size=1)) if files else ()
-        ),
-        depth=draw(st.integers(1, 3)),
-        importers=draw(st.booleans()),
+        origins=tuple(origins),
+        depth=depth,
+        importers=importers,
         diff=draw(st.sampled_from([None, None, "HEAD"])),
     )
 
