@@ -256,7 +256,7 @@ def test_nothing_runs_before_somebody_asks(session: Session) -> None:
 
 def test_a_pack_by_keys_shows_what_is_in_and_out(session: Session) -> None:
     rows = session.outside["rows"]
-    status = re.fullmatch(r"ctx 1\.\dk/2k · (\d) files · live", session.outside["status"])
+    status = re.fullmatch(r"ctx (?:1\.\d|2)k/2k · (\d) files · live", session.outside["status"])
     assert status is not None, session.outside["status"]
     assert re.fullmatch(r"src/lending/policy.py\d+ ▰+▱+ chunks", row(rows, POLICY))
     assert f"Included{status[1]}" in row(rows, "Included")
@@ -448,7 +448,7 @@ def test_the_server_is_installed_when_the_person_agrees_and_found_again(
     restricted: dict[str, Any],
 ) -> None:
     assert f"pip install contextpackd=={VERSION}" in restricted["question"]
-    assert re.fullmatch(r"ctx 1\.\dk/2k · \d files · live", restricted["status"])
+    assert re.fullmatch(r"ctx (?:1\.\d|2)k/2k · \d files · live", restricted["status"])
     assert restricted["status"] == restricted["again"]
 
 
