@@ -49,11 +49,12 @@ def edit(file: Path, line: str = "# objections to a checkout are rules\n") -> No
 def test_a_save_that_changes_the_bundle_is_told(client: Client, shop: Path) -> None:
     client.initialize(shop)
     pack = live_pack(client, text=True)
+    before = contextpackd.open(shop).pack(QUERY)
     policy = shop / "src/lending/policy.py"
     written(policy, policy.read_text().replace("the copy is withdrawn", "gone"))
     save(client, policy)
     told = client.notification(CHANGED)
-    after = contextpackd.open(shop).pack(QUERY)
+    after = contextpackd.open(shop).pack(QUERY, previous=before)
     assert (after.text, after.tokens) == (told["text"], told["tokens"])
     assert after.text != pack["text"]
     assert (pack["packId"], 2) == (told["packId"], told["revision"])
@@ -81,7 +82,8 @@ def test_nothing_is_told_when_the_bytes_are_equal(
     client: Client, servers: Inside, shop: Path
 ) -> None:
     client.initialize(shop)
-    pack = live_pack(client)
+    # Small, so that not every file is in it.
+    pack = live_pack(client, budgetTokens=1500)
     save(client, shop / "README.md")
     fees = shop / "src/lending/storage/files.py"
     edit(fees, "# nothing that anybody asked for\n")
@@ -165,7 +167,7 @@ def test_a_pack_follows_when_what_its_globs_named_is_gone(client: Client, shop: 
     assert ["README.md"] == client.notification(CHANGED)["removed"]
     edit(policy)
     save(client, policy)
-    assert ["src/lending/policy.py"] == client.notification(CHANGED)["changed"]
+    assert "src/lending/policy.py" in client.notification(CHANGED)["changed"]
     assert (
         3
         == client.command("pack", {"packId": pack["packId"], "budgetTokens": 7000})["revision"]
