@@ -39,7 +39,7 @@ _PLACE = re.compile(r"(.+?)(?::(\d{1,9})(?:-(\d{1,9}))?)?", re.DOTALL)
 _PLACE_FIELDS = frozenset({"path", "range", "lines", "optional"})
 
 # What says how imports are followed, and nothing where none are.
-_OF_ORIGINS = frozenset({"depth", "importers"})
+OF_ORIGINS = frozenset({"depth", "importers"})
 
 # What `--detail PATH=FORM` may ask for; the other details are results.
 _DETAILS = (Detail.WHOLE, Detail.OUTLINE)
@@ -294,7 +294,7 @@ def request_of(
                 raise OptionProblem(name(option), str(error), values[option.field]) from error
     if not read.get("origins"):
         for option in OPTIONS:
-            if option.field in _OF_ORIGINS and values.get(option.field) not in (None, False):
+            if option.field in OF_ORIGINS and values.get(option.field) not in (None, False):
                 leader = next(other for other in OPTIONS if other.field == "origins")
                 raise OptionProblem(
                     name(option), f"needs a file to begin at: give {name(leader)}"

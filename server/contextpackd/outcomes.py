@@ -22,7 +22,7 @@ from contextpackd.errors import DaemonError, OptionProblem, Stopped
 from contextpackd.explanations import explanation
 from contextpackd.graphs import GraphFormat
 from contextpackd.joint import Site
-from contextpackd.options import OPTIONS, request_of
+from contextpackd.options import OF_ORIGINS, OPTIONS, request_of
 from contextpackd.output import OK, USAGE, Outcome, said
 from contextpackd.report import Screen
 from contextpackd.view import Progress
@@ -91,6 +91,9 @@ def asked(
 def request(parsed: argparse.Namespace, below: Mapping[str, object], query: str) -> Request:
     """The request of a command line over the values of `below`. Raises `OptionProblem`."""
     values = {option.field: getattr(parsed, option.field, None) for option in OPTIONS}
+    if not hasattr(parsed, "origins"):
+        # `graph` has a depth and a direction of its own.
+        values |= dict.fromkeys(OF_ORIGINS)
     syntax = getattr(parsed, "format", None)
     if syntax in set(Format):
         if values["text_format"] not in (None, syntax):

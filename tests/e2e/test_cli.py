@@ -570,6 +570,8 @@ def test_an_evaluation_that_is_told_to_end_leaves_nothing(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=environment() | {"PYTHONUNBUFFERED": "1", "TMPDIR": str(temporary)},
+        # Whatever runs the tests may ignore it, as `nohup` does.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509  # no threads
         text=True,
     ) as process:
         assert process.stderr is not None

@@ -199,7 +199,8 @@ async def _files(session: Session, fields: Fields, progress: Progress) -> Json:
 
 async def _graph(session: Session, fields: Fields, progress: Progress) -> Json:
     root = session.root_of(fields)
-    request, rules = session.request([root], fields), session.rules
+    own = {name: value for name, value in fields.items() if name != "depth"}
+    request, rules = session.request([root], own), session.rules
     uri, depth = fields.get("uri"), fields.get("depth")
     document = session.located(uri) if isinstance(uri, str) else None
     if isinstance(uri, str) and document is None:
