@@ -6,6 +6,7 @@ from types import MappingProxyType
 import numpy as np
 
 from contextpack.bm25 import Floats
+from contextpack.grams import distinct
 from contextpack.kinds import KINDS, Kind
 from contextpack.query import Question
 from contextpack.snapshot import Snapshot
@@ -63,11 +64,13 @@ def kind_factors(snapshot: Snapshot, asked: Question) -> Floats:
 
 def _is_asked_for(kind: Kind, snapshot: Snapshot, asked: Question) -> bool:
     postings = snapshot.postings
+    terms = [term for term in KIND_TERMS.get(kind, ()) if asked.asks_for(term)]
+    if not terms:
+        return False
     is_source = (snapshot.kinds == KINDS.index(Kind.SOURCE)) & postings.is_alive
     most = MAX_COMMON_SHARE * int(is_source.sum())
-    for term in KIND_TERMS.get(kind, ()):
-        if asked.asks_for(term):
-            files = np.unique(postings.chunk_slots[postings.in_chunks(term).documents])
-            if int(is_source[files].sum()) <= most:
-                return True
+    for term in terms:
+        files = distinct(postings.chunk_slots[postings.in_chunks(term).documents])
+        if int(is_source[files].sum()) <= most:
+            return True
     return False

@@ -169,6 +169,8 @@ class Postings:
 
     def has(self, term: str) -> bool:
         """Whether a term stands anywhere."""
+        if not any(term in segment.vocabulary for segment in self.segments):
+            return False
         fields = (self.in_chunks, self.in_stems, self.in_directories)
         return any(len(hits(term).documents) for hits in fields)
 

@@ -20,7 +20,7 @@ from contextpack.text import Lines, first_sorted
 SCORE_DIGITS = 6
 
 # So many of the best chunks are put in order at first.
-FIRST_CHUNKS = 512
+FIRST_CHUNKS = 128
 
 
 RULE = (

@@ -33,7 +33,7 @@ def related(postings: Postings, scores: Floats) -> tuple[Floats, Floats]:
     Each is the score of the best such neighbour, damped where that has many, and 1 at most.
     """
     best = _best(scores)
-    terms, chunks, defines = _uses(postings, _defined(postings, _terms_of(postings, best)))
+    terms, chunks, defines = _uses(postings, _terms_of(postings, best))
     n_defining, n_using = (
         np.bincount(terms[role], minlength=int(terms.max(initial=0)) + 1)
         for role in (defines, ~defines)
@@ -65,7 +65,10 @@ def _best(scores: Floats) -> _Numbers:
 
 
 def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
-    """The terms of these chunks that are rare enough to tell something, and some that are not."""
+    """The terms of these chunks that some chunk defines and that are rare, or might be.
+
+    The chunk that defines a term may be dead.
+    """
     has_dead = postings.n_files < postings.n_slots
     found: dict[str, None] = {}
     first = 0
@@ -76,9 +79,8 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
             # Rows of dead chunks do not count, and there may be as many of them in a row.
             slots = postings.chunk_slots[first : first + n_chunks]
             n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
-            terms = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
-            names = (segment.terms[term] for term in distinct(terms).tolist())
-            found.update(dict.fromkeys(name for name in names if len(name) >= MIN_NAME_CHARS))
+            numbers = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
+            found.update(dict.fromkeys(_defined(postings, segment, distinct(numbers))))
         first += n_chunks
     return list(found)
 
@@ -102,14 +104,25 @@ def _common_of(segment: Segment, chunks: _Numbers, n_dead: int) -> _Numbers:
     return np.repeat(numbers, lengths[numbers])[is_meant[rows.documents[at]]]
 
 
-def _defined(postings: Postings, terms: list[str]) -> list[str]:
-    """Those that some chunk defines; it may be dead."""
-    is_defined = np.zeros(len(terms), np.bool_)
-    for segment in postings.segments:
-        numbers = np.array([segment.vocabulary.get(term, -1) for term in terms], np.int64)
-        known = np.flatnonzero(numbers >= 0)
-        is_defined[known] |= segment.is_defined[numbers[known]]
-    return [terms[number] for number in np.flatnonzero(is_defined).tolist()]
+def _defined(postings: Postings, segment: Segment, numbers: _Numbers) -> list[str]:
+    """Those terms of a segment that are long enough for a name, and that some chunk defines."""
+    others = [other for other in postings.segments if other is not segment]
+    is_own = segment.is_defined[numbers]
+    # Most terms are defined nowhere; where there is one segment, that is known without a name.
+    asked = zip(numbers.tolist(), is_own.tolist(), strict=True) if others else (
+        (number, True) for number in numbers[is_own].tolist()
+    )  # fmt: skip
+    return [
+        term
+        for number, is_defined in asked
+        if len(term := segment.terms[number]) >= MIN_NAME_CHARS
+        and (is_defined or any(_defines(other, term) for other in others))
+    ]
+
+
+def _defines(segment: Segment, term: str) -> bool:
+    number = segment.vocabulary.get(term)
+    return number is not None and bool(segment.is_defined[number])
 
 
 def _uses(
