@@ -67,6 +67,7 @@ class Engine:
 def engine(store: Store | None = None, n_workers: int | None = None) -> Engine:
     """An engine; without a store of one's own it uses that of the user."""
     facts = recipe()
+    heap.keep_a_little()
     return Engine(
         Pool(n_workers), threading.Lock(), store or Store.opened(), facts, _edition(facts)
     )
