@@ -21,8 +21,9 @@ _FIRST_WORDS = 2
 # Knuth's multiplicative hashing: 2**32 divided by the golden ratio.
 _MULTIPLIER = 0x9E3779B1
 
-# So many pairs are compared at once: a few megabytes.
+# So many pairs, or words of bits, are compared at once: a few megabytes.
 _PAIRS_AT_ONCE = 1 << 17
+_WORDS_AT_ONCE = 1 << 17
 
 # `plain` for the bytes of ASCII: what `str.split` splits at is a space, letters are lower.
 _SPACE = 32
@@ -37,25 +38,30 @@ T = TypeVar("T", bound=np.generic)
 Ids = NDArray[np.uint64]
 """In half as many bits where that is enough."""
 
+Signatures = NDArray[np.uint64]
+"""A row of words for each text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """Text `i` has the trigrams `ids[starts[i]:starts[i + 1]]`, in its order, with repetitions.
+    """Text `i` has the trigrams `ids[starts[i]:ends[i]]`, in its order, with repetitions.
 
-    The numbers mean something among the texts of one value only.
+    The numbers mean something among the texts of one value only; what stands between two texts
+    means nothing.
     """
 
     ids: Ids
     starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
 
     @property
     def n(self) -> int:
         """How many texts there are."""
-        return len(self.starts) - 1
+        return len(self.starts)
 
     def of(self, i: int) -> Ids:
-        """The trigrams of one text, each once, ascending."""
-        return distinct(self.ids[self.starts[i] : self.starts[i + 1]])
+        """The trigrams of one text."""
+        return self.ids[self.starts[i] : self.ends[i]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +83,16 @@ def plain(text: str) -> str:
 def grams(texts: Sequence[str]) -> Grams:
     """The trigrams of each text."""
     shown = _in_bytes(texts)
-    joined = "".join(f"\0{text}" for text in shown) + "\0"
-    found = _delimited(joined) if joined.count("\0") == len(texts) + 1 else None
+    joined = "\0".join(["", *shown, ""])
+    found = _delimited(joined, len(texts)) if len(shown) == len(texts) else None
     return _any_grams([plain(text) for text in texts]) if found is None else found
 
 
 def _in_bytes(texts: Sequence[str]) -> Sequence[str]:
     """The texts in Latin-1: its upper half stands for the other characters, if it suffices.
 
-    Those with others are plain already; ASCII is folded later, all of it at once.
+    Without white space at their ends. Those with other characters are plain already; ASCII is
+    folded later, all of it at once.
     """
     others = {i: plain(text) for i, text in enumerate(texts) if not text.isascii()}
     characters = sorted(char for char in set("".join(others.values())) if not char.isascii())
@@ -93,32 +100,25 @@ def _in_bytes(texts: Sequence[str]) -> Sequence[str]:
         return ()
     numbers = {ord(char): number for number, char in enumerate(characters, _N_ASCII)}
     return [
-        others[i].translate(numbers) if i in others else text for i, text in enumerate(texts)
+        others[i].translate(numbers) if i in others else text.strip()
+        for i, text in enumerate(texts)
     ]
 
 
-def _delimited(joined: str) -> Grams | None:
-    """The trigrams of texts with NULs around them; None where one is shorter than a trigram."""
+def _delimited(joined: str, n: int) -> Grams | None:
+    """The trigrams of texts with NULs around them; None where one has others or no trigram."""
     folded = joined.encode("latin-1").translate(_FOLDED)
     points = np.frombuffer(folded, np.uint8)
     is_space = points == _SPACE
-    # Of a run of spaces the first one stays, and none of it at the beginning of a text.
-    is_kept = ~is_space
-    is_kept[1:] |= ~is_space[:-1] & (points[:-1] != 0)
-    points = points[is_kept]
+    # Of a run of spaces the first one stays.
     is_kept = np.ones(len(points), np.bool_)
-    is_kept[:-1] = (points[:-1] != _SPACE) | (points[1:] != 0)
+    np.logical_not(is_space[1:] & is_space[:-1], out=is_kept[1:])
     points = points[is_kept]
     borders = np.flatnonzero(points == 0)
-    n_grams = np.diff(borders) - 3
-    if len(n_grams) and n_grams.min() < 1:
+    starts, ends = borders[:-1] + 1, borders[1:] - 2
+    if len(starts) != n or (n and (ends - starts).min() < 1):
         return None
-    ids = _ids(points)
-    is_inside = np.ones(len(ids) + 2, np.bool_)
-    for offset in (0, 1, 2):
-        is_inside[np.maximum(borders - offset, 0)] = False
-    starts = np.concatenate([[0], np.cumsum(n_grams)]).astype(np.int64)
-    return Grams(ids[is_inside[: len(ids)]], starts)
+    return Grams(_ids(points), starts, ends)
 
 
 def _any_grams(shown: Sequence[str]) -> Grams:
@@ -129,20 +129,20 @@ def _any_grams(shown: Sequence[str]) -> Grams:
     points = _points("".join(filled))
     for i, n in enumerate(n_filled):
         points[offsets[i] : offsets[i] + n] = 0
-    ids = _ids(points)
-    is_inside = np.ones(len(ids), np.bool_)
-    borders = offsets[1:-1]
-    is_inside[borders - 1] = is_inside[borders - 2] = False
-    return Grams(ids[is_inside], offsets - 2 * np.arange(len(offsets)))
+    return Grams(_ids(points), offsets[:-1], offsets[1:] - 2)
 
 
 def _ids(points: NDArray[np.uint8] | NDArray[np.uint32]) -> Ids:
     """Each three neighbouring points as one number, in half as many bits where they suffice."""
     bits = int(points.max(initial=1)).bit_length()
     width = np.uint32 if 3 * bits <= np.iinfo(np.uint32).bits else np.uint64
-    wide, shift = points.astype(width), width(bits)
-    pairs = np.left_shift(wide[:-2], shift) | wide[1:-1]
-    ids: Ids = np.left_shift(pairs, shift) | wide[2:]
+    wide: Ids = points.astype(width)
+    shift = width(bits)
+    # In place: memory that is fresh costs as much as the arithmetic.
+    ids: Ids = np.left_shift(wide[:-2], shift)
+    ids |= wide[1:-1]
+    ids <<= shift
+    ids |= wide[2:]
     return ids
 
 
@@ -158,27 +158,31 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
     Each with the one that it is most like, the best of them. The threshold lies in (0, 1]; far
     below 1 many pairs have to be compared one by one.
     """
+    signatures = _signatures(cut)
     # The first of equal texts stands for its copies: only it is compared.
-    firsts: dict[bytes, int] = {}
-    first_of = [
-        firsts.setdefault(cut.ids[cut.starts[i] : cut.starts[i + 1]].tobytes(), i)
-        for i in range(cut.n)
-    ]
+    first_of = _firsts(cut, signatures)
+    firsts = [i for i, first in enumerate(first_of) if i == first]
+    sets = dict[int, Ids]()
     near: dict[int, list[int]] = {}
-    for one, other in _possible_pairs(cut, sorted(firsts.values()), threshold):
+    for one, other in _possible_pairs(cut, signatures, firsts, threshold):
         near.setdefault(one, []).append(other)
         near.setdefault(other, []).append(one)
+        for i in (one, other):
+            if i not in sets:
+                sets[i] = distinct(cut.of(i))
     found: list[Repeat] = []
     dropped: set[int] = set()
     for position, first in enumerate(first_of):
+        if first == position and first not in near:
+            continue
         if first < position and first not in dropped:
             close = [(first, 1.0)]
         else:
-            known = [
+            rivals = [
                 one for one in near.get(first, ()) if one < position and one not in dropped
             ]
-            alike = [(one, _jaccard(cut, one, first)) for one in known]
-            close = [pair for pair in alike if pair[1] >= threshold]
+            compared = [(one, _jaccard(sets[one], sets[first])) for one in rivals]
+            close = [pair for pair in compared if pair[1] >= threshold]
         if close:
             better, similarity = min(close, key=lambda pair: (-pair[1], pair[0]))
             dropped.add(position)
@@ -186,10 +190,25 @@ def repeats(cut: Grams, threshold: float) -> list[Repeat]:
     return found
 
 
+def _firsts(cut: Grams, signatures: Signatures) -> list[int]:
+    """For each text the first one that is equal."""
+    alike: dict[bytes, list[int]] = {}
+    data, size = signatures.tobytes(), _SIGNATURE_BITS // 8
+    for i in range(cut.n):
+        alike.setdefault(data[size * i : size * (i + 1)], []).append(i)
+    first_of = list(range(cut.n))
+    for same in alike.values():
+        if len(same) > 1:
+            known: dict[bytes, int] = {}
+            for i in same:
+                first_of[i] = known.setdefault(cut.of(i).tobytes(), i)
+    return first_of
+
+
 def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     """How alike each of these texts is to each: a square matrix."""
     n = len(positions)
-    runs = [cut.ids[cut.starts[i] : cut.starts[i + 1]] for i in positions]
+    runs = [cut.of(i) for i in positions]
     flat = np.concatenate([np.zeros(0, cut.ids.dtype), *runs])
     n_bits = n.bit_length()
     is_narrow = int(flat.max(initial=0)).bit_length() + n_bits <= np.iinfo(np.uint32).bits
@@ -206,14 +225,16 @@ def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     is_last[:-1] = is_first[1:]
     is_shared = ~(is_first & is_last)
     columns = np.cumsum(is_first & is_shared) - 1
-    n_columns = int(columns[-1]) + 1 if len(columns) else 0
+    n_columns = 64 * (-(-(int(columns[-1]) + 1) // 64) if len(columns) else 0)
     # As bits and not as a product of matrices: that wakes up a pool of threads for so little.
-    holds = np.zeros((n, -(-n_columns // 64) * 64), np.bool_)
-    holds[owners[is_shared], columns[is_shared]] = True
-    rows = np.packbits(holds, axis=1).view(np.uint64)
+    holds = np.zeros(n * n_columns, np.bool_)
+    holds[(owners * np.int64(n_columns) + columns)[is_shared]] = True
+    rows = np.packbits(holds.reshape(n, n_columns), axis=1).view(np.uint64)
     n_common = np.zeros((n, n), np.int64)
-    for i, one in enumerate(rows):
-        n_common[i] = np.bitwise_count(rows & one).sum(axis=1, dtype=np.int64)
+    n_rows = max(1, _WORDS_AT_ONCE // max(1, rows.size))
+    for start in range(0, n, n_rows):
+        some = rows[start : start + n_rows, None]
+        n_common[start : start + n_rows] = np.bitwise_count(some & rows).sum(axis=2)
     np.fill_diagonal(n_common, sizes)
     return np.asarray(n_common / (sizes[:, None] + sizes[None, :] - n_common), np.float64)
 
@@ -234,7 +255,7 @@ def _points(text: str) -> NDArray[np.uint32]:
 
 
 def _possible_pairs(
-    cut: Grams, positions: Sequence[int], threshold: float
+    cut: Grams, signatures: Signatures, positions: Sequence[int], threshold: float
 ) -> list[tuple[int, int]]:
     """A superset of the pairs among these texts that are alike enough.
 
@@ -242,9 +263,9 @@ def _possible_pairs(
     sizes stands in only one of them; and a set is no larger than the text is long.
     """
     chosen, n = np.array(positions, np.int64), len(positions)
-    signatures = _signatures(cut)[chosen]
+    signatures = signatures[chosen]
     # The slack covers the rounding of products: one pair too many costs nothing.
-    lengths = np.diff(cut.starts)[chosen]
+    lengths = (cut.ends - cut.starts)[chosen]
     most = (lengths * ((1 - threshold) / (1 + threshold)) + 1e-6).astype(np.float32)
     found: list[tuple[int, int]] = []
     first_words = np.ascontiguousarray(signatures[:, :_FIRST_WORDS].T)
@@ -264,19 +285,27 @@ def _possible_pairs(
     return found
 
 
-def _signatures(cut: Grams) -> NDArray[np.uint64]:
+def _signatures(cut: Grams) -> Signatures:
     n_bits = _SIGNATURE_BITS.bit_length() - 1
     # Of wide numbers the lower half alone: any function of a trigram will do.
-    hashed = cut.ids.astype(np.uint32) * np.uint32(_MULTIPLIER)
-    owners = np.repeat(
-        np.arange(cut.n, dtype=np.uint32) << np.uint32(n_bits), np.diff(cut.starts)
-    )
-    is_set = np.zeros(cut.n << n_bits, np.bool_)
-    is_set[owners | hashed >> np.uint32(32 - n_bits)] = True
-    return np.packbits(is_set.reshape(cut.n, _SIGNATURE_BITS), axis=1).view(np.uint64)
+    hashed = cut.ids.astype(np.uint32, copy=False) * np.uint32(_MULTIPLIER)
+    # A row for each text, and one for what stands between them: before the first, after each.
+    lengths = np.zeros(2 * cut.n + 1, np.int64)
+    lengths[1::2] = cut.ends - cut.starts
+    lengths[::2] = np.diff(cut.starts, prepend=0, append=len(cut.ids))
+    lengths[2::2] -= lengths[1::2]
+    rows = np.full(2 * cut.n + 1, cut.n)
+    rows[1::2] = np.arange(cut.n)
+    places = np.repeat(rows << n_bits, lengths)
+    places |= hashed >> np.uint32(32 - n_bits)
+    is_set = np.zeros((cut.n + 1) << n_bits, np.bool_)
+    is_set[places] = True
+    return np.packbits(is_set.reshape(-1, _SIGNATURE_BITS)[:-1], axis=1).view(np.uint64)
 
 
-def _jaccard(cut: Grams, i: int, j: int) -> float:
-    one, other = cut.of(i), cut.of(j)
-    n_common = len(np.intersect1d(one, other, assume_unique=True))
-    return n_common / (len(one) + len(other) - n_common)
+def _jaccard(one: Ids, other: Ids) -> float:
+    """How alike two sets are, each ascending."""
+    # Of two runs in order a stable sort makes one in linear time.
+    both = np.sort(np.concatenate([one, other]), kind="stable")
+    n_all = int(np.count_nonzero(_begins(both)))
+    return (len(one) + len(other) - n_all) / n_all

@@ -58,9 +58,9 @@ class Account:
 
 def items(account: Account) -> tuple[Item, ...]:
     """The files of the bundle, in the order of its text."""
+    ranked = account.ranking.found(account.order)
     return tuple(
-        _item(account, account.shelf.pieces[path], account.ranking.file(path))
-        for path in account.order
+        _item(account, account.shelf.pieces[path], ranked.get(path)) for path in account.order
     )
 
 

@@ -1,9 +1,11 @@
 """What a ranking is: the scores of a snapshot's files and chunks, each with its parts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import repeat
 from types import MappingProxyType
+from typing import TypeVar, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from contextpack.bm25 import Floats
 from contextpack.entry import Entry
 from contextpack.model import Path
-from contextpack.postings import Postings
+from contextpack.postings import Postings, Slots
 from contextpack.snapshot import Snapshot
 from contextpack.text import Lines, first_sorted
 
@@ -21,6 +23,8 @@ SCORE_DIGITS = 6
 
 # So many of the best chunks are put in order at first.
 FIRST_CHUNKS = 128
+
+T = TypeVar("T", bound=np.generic)
 
 
 RULE = (
@@ -68,40 +72,52 @@ class Breakdown:
     divisors: Floats
     """By chunk: what its score is divided by, for those of its file that come before it."""
 
-    def of(self, slot: int, number: int | None, *, is_first: bool) -> Mapping[str, float]:
-        """The parts of a chunk's score, those that count for nothing left out.
+    def of(
+        self, slots: Slots, numbers: NDArray[np.int64], is_first: NDArray[np.bool_]
+    ) -> list[Mapping[str, float]]:
+        """The parts of the scores of chunks, those that count for nothing left out.
 
-        `is_first` says that it is the first of its file. Without a number, those of a file that
-        is ranked as a whole.
+        Parallel arrays: the slot of each chunk's file, the number of the chunk, and whether it is
+        the first of its file. Of a file that is ranked as a whole the number is -1.
         """
-        found: dict[str, float] = {}
-        inner = outright = 0.0
+        is_chunk = numbers >= 0
+        is_worded = _taken(self.is_worded, numbers, is_chunk)
+        inner, outright = np.zeros(len(slots)), np.zeros(len(slots))
+        columns: list[list[float]] = []
         for part in self.parts:
-            value = self._value(part, slot, number)
+            match part.holder:
+                case Holder.FILE:
+                    values = part.values[slots]
+                case Holder.WORDED:
+                    values = np.where(is_worded, part.values[slots], 0.0)
+                case Holder.CHUNK:
+                    values = _taken(part.values, numbers, is_chunk)
+                case _:
+                    assert_never(part.holder)
             if part.is_outright:
-                outright += value
+                outright += values
             else:
-                inner += value
-            found[part.name] = round(value, SCORE_DIGITS)
-        factor = float(self.factors[slot])
-        found = {name: value for name, value in found.items() if value}
-        if factor != 1.0 and inner:
-            found["factor"] = factor
-        if is_first and self.headers[slot] > factor * inner + outright:
-            found["header"] = round(float(self.headers[slot]), SCORE_DIGITS)
-        if number is not None and self.divisors[number] != 1.0:
-            found["divisor"] = round(float(self.divisors[number]), SCORE_DIGITS)
-        return MappingProxyType(found)
-
-    def _value(self, part: Part, slot: int, number: int | None) -> float:
-        match part.holder:
-            case Holder.FILE:
-                return float(part.values[slot])
-            case Holder.WORDED:
-                has_word = number is not None and bool(self.is_worded[number])
-                return float(part.values[slot]) if has_word else 0.0
-            case Holder.CHUNK:
-                return 0.0 if number is None else float(part.values[number])
+                inner += values
+            columns.append(values.tolist())
+        names = [part.name for part in self.parts]
+        rows = zip(*columns, strict=True) if columns else repeat((), len(slots))
+        found = [
+            {
+                name: rounded
+                for name, value in zip(names, row, strict=True)
+                if value and (rounded := round(value, SCORE_DIGITS))
+            }
+            for row in rows
+        ]
+        factors, headers = self.factors[slots], self.headers[slots]
+        for i in np.flatnonzero((factors != 1.0) & (inner != 0.0)).tolist():
+            found[i]["factor"] = float(factors[i])
+        for i in np.flatnonzero(is_first & (headers > factors * inner + outright)).tolist():
+            found[i]["header"] = round(float(headers[i]), SCORE_DIGITS)
+        divisors = _taken(self.divisors, numbers, is_chunk)
+        for i in np.flatnonzero(is_chunk & (divisors != 1.0)).tolist():
+            found[i]["divisor"] = round(float(divisors[i]), SCORE_DIGITS)
+        return [MappingProxyType(parts) for parts in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +178,7 @@ class Ranking:
         paths = self.snapshot.paths
         slots = np.flatnonzero(self.file_scores > 0).tolist()
         found = [(-float(self.file_scores[slot]), paths[slot], slot) for slot in slots]
-        return tuple(self._file(slot) for _, _, slot in sorted(found))
+        return tuple(self._files([slot for _, _, slot in sorted(found)]))
 
     def best(self, n: int | None = None) -> list[Path]:
         """The `n` best files with a score, best first, or all of them; ties by path."""
@@ -190,10 +206,13 @@ class Ranking:
 
     def file(self, path: Path) -> RankedFile | None:
         """One file, or None where it has no score."""
-        slot = self.snapshot.slots.get(path)
-        if slot is None or self.file_scores[slot] <= 0:
-            return None
-        return self._file(slot)
+        return next(iter(self.found([path]).values()), None)
+
+    def found(self, paths: Iterable[Path]) -> Mapping[Path, RankedFile]:
+        """Those of these files that have a score, by path. Many at once cost little more."""
+        known = (self.snapshot.slots.get(path) for path in paths)
+        slots = [slot for slot in known if slot is not None and self.file_scores[slot] > 0]
+        return {file.path: file for file in self._files(slots)}
 
     def chunks(self, least: float = 0.0) -> Iterator[RankedChunk]:
         """The chunks with a score of at least `least`, best first; ties by path, then position.
@@ -236,32 +255,51 @@ class Ranking:
 
     def parts(self, chunk: RankedChunk) -> Mapping[str, float]:
         """What a chunk's score is made of, see `RULE`; nothing without a breakdown."""
-        return self._parts(self.snapshot.slots[chunk.path], chunk.number)
+        return self._parts([self.snapshot.slots[chunk.path]], [chunk.number])[0]
 
     def without_parts(self) -> "Ranking":
         """The same scores, for who keeps them: the parts are many times as large."""
         return replace(self, breakdown=None)
 
-    def _file(self, slot: int) -> RankedFile:
-        number = self._best_chunk(slot)
-        return RankedFile(
-            path=self.snapshot.paths[slot],
-            score=float(self.file_scores[slot]),
-            parts=self._parts(slot, number),
-            best=None if number is None else self.snapshot.postings.chunk(number)[0],
-        )
+    def _files(self, slots: Sequence[int]) -> list[RankedFile]:
+        postings, paths = self.snapshot.postings, self.snapshot.paths
+        numbers = [self._best_chunk(slot) for slot in slots]
+        return [
+            RankedFile(
+                path=paths[slot],
+                score=float(self.file_scores[slot]),
+                parts=parts,
+                best=None if number is None else postings.chunk(number)[0],
+            )
+            for slot, number, parts in zip(
+                slots, numbers, self._parts(slots, numbers), strict=True
+            )
+        ]
 
     def _best_chunk(self, slot: int) -> int | None:
         """The number of a file's best chunk, the first of them; None without a score."""
         first, end = self.snapshot.postings.first_chunks[slot : slot + 2].tolist()
         scores = self.chunk_scores[first:end]
-        return first + int(scores.argmax()) if scores.any() else None
+        best = int(scores.argmax()) if end > first else 0
+        return first + best if end > first and scores[best] > 0 else None
 
-    def _parts(self, slot: int, number: int | None) -> Mapping[str, float]:
+    def _parts(
+        self, slots: Sequence[int], numbers: Sequence[int | None]
+    ) -> list[Mapping[str, float]]:
         if self.breakdown is None:
-            return MappingProxyType({})
-        is_first = number == self.snapshot.postings.first_chunks[slot]
-        return self.breakdown.of(slot, number, is_first=is_first)
+            return [MappingProxyType({})] * len(slots)
+        at = np.array(slots, np.int64)
+        chunks = np.array([-1 if number is None else number for number in numbers], np.int64)
+        return self.breakdown.of(at, chunks, chunks == self.snapshot.postings.first_chunks[at])
+
+
+def _taken(
+    values: NDArray[T], numbers: NDArray[np.int64], is_there: NDArray[np.bool_]
+) -> NDArray[T]:
+    """The values at these numbers; nothing where there is none."""
+    found = np.zeros(len(numbers), values.dtype)
+    found[is_there] = values[numbers[is_there]]
+    return found
 
 
 def ranking_of(

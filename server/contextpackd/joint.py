@@ -18,7 +18,9 @@ from contextpack import model
 from contextpack.joined import Member, joined, split
 from contextpack.snapshot import Snapshot
 from contextpack.text import display_path
+from contextpack.tokens import Profile
 from contextpackd import settings
+from contextpackd.counters import Counter
 from contextpackd.disk import Discovery
 from contextpackd.options import request_of
 from contextpackd.view import Effort, Progress
@@ -56,6 +58,9 @@ class Site(Protocol):
         self, snapshot: Snapshot, paths: Iterable[model.Path], max_bytes: int
     ) -> dict[model.Path, str] | None:
         """As `Workspace.texts`."""
+
+    def counter(self, profile: Profile) -> Counter:
+        """As `Workspace.counter`."""
 
 
 def named(roots: Iterable[Path]) -> Mapping[str, Path]:
@@ -168,6 +173,10 @@ class Joint:
             is_stale = is_stale or texts is None
             result.update({under(name, path): text for path, text in (texts or {}).items()})
         return None if is_stale else result
+
+    def counter(self, profile: Profile) -> Counter:
+        """As `Workspace.counter`, which is that of every workspace of a process."""
+        return next(iter(self._sites.values())).counter(profile)
 
 
 def _member(part: Part, parts: Sequence[Part]) -> Member:

@@ -20,7 +20,7 @@ from contextpack.text import Lines, display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
 from contextpackd import changes, settings
 from contextpackd.changes import Changed
-from contextpackd.counters import Counter, counter
+from contextpackd.counters import Counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
@@ -139,7 +139,7 @@ def packed(
     texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
     if texts is None:
         return None
-    count = _Noticed(counter(profile), progress, len(scan.snapshot.sources))
+    count = _Noticed(workspace.counter(profile), progress, len(scan.snapshot.sources))
     limit = usable_budget(request.spendable_tokens, profile)
     pack = finish(
         planned,

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 
 from contextpack import model
 from contextpack.snapshot import Snapshot
+from contextpack.tokens import Profile
+from contextpackd.counters import Counter
 from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
@@ -145,6 +147,10 @@ class _Away:
     ) -> dict[model.Path, str] | None:
         """As the workspace's."""
         return self._there(lambda: self._held.workspace.texts(snapshot, paths, max_bytes))
+
+    def counter(self, profile: Profile) -> Counter:
+        """As the workspace's, on any thread."""
+        return self._held.workspace.counter(profile)
 
     def _there(self, work: Callable[[], T]) -> T:
         def run() -> T:

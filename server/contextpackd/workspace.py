@@ -16,7 +16,9 @@ import contextpack
 from contextpack import model
 from contextpack.history import History
 from contextpack.snapshot import Snapshot
+from contextpack.tokens import Profile
 from contextpackd import disk, heap, settings
+from contextpackd.counters import Counter, Counts, counter
 from contextpackd.disk import Discovery, Notice, Text
 from contextpackd.options import request_of
 from contextpackd.past import HISTORY, UNSAVED_COMMITS, Past
@@ -57,6 +59,8 @@ class Engine:
     """Of facts: those of another one are not these."""
     edition: str
     """Of this program: what another one saved of a root is not read."""
+    counts: Counts
+    """Of the tokens of what stood in packs."""
 
     def close(self) -> None:
         """End the workers and close the store."""
@@ -67,8 +71,14 @@ class Engine:
 def engine(store: Store | None = None, n_workers: int | None = None) -> Engine:
     """An engine; without a store of one's own it uses that of the user."""
     facts = recipe()
+    heap.keep_a_little()
     return Engine(
-        Pool(n_workers), threading.Lock(), store or Store.opened(), facts, _edition(facts)
+        pool=Pool(n_workers),
+        pool_lock=threading.Lock(),
+        store=store or Store.opened(),
+        recipe=facts,
+        edition=_edition(facts),
+        counts=Counts(),
     )
 
 
@@ -237,6 +247,10 @@ class Workspace:
             return None
         self._texts.keep(digest, found.text)
         return found.text
+
+    def counter(self, profile: Profile) -> Counter:
+        """The token counter of a profile, with the memory that all workspaces share."""
+        return counter(profile, self._shared.counts)
 
     # Open buffers.
 

@@ -43,7 +43,8 @@ def mean_difference(similarities: NDArray[np.float64]) -> float:
     n = len(similarities)
     if n < 2:
         return 1.0
-    total = sum(float(np.sum(np.maximum(similarities[i, i + 1 :], 0.0))) for i in range(n))
+    counted = np.maximum(similarities, 0.0)
+    total = sum(float(np.add.reduce(counted[i, i + 1 :])) for i in range(n))
     return max(0.0, 1.0 - total / (n * (n - 1) / 2))
 
 
