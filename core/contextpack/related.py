@@ -77,7 +77,7 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
             slots = postings.chunk_slots[first : first + n_chunks]
             n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
             terms = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
-            names = (segment.terms[term] for term in distinct(terms).tolist())
+            names = map(segment.vocabulary.term, distinct(terms).tolist())
             found.update(dict.fromkeys(name for name in names if len(name) >= MIN_NAME_CHARS))
         first += n_chunks
     return list(found)
@@ -106,7 +106,7 @@ def _defined(postings: Postings, terms: list[str]) -> list[str]:
     """Those that some chunk defines; it may be dead."""
     is_defined = np.zeros(len(terms), np.bool_)
     for segment in postings.segments:
-        numbers = np.array([segment.vocabulary.get(term, -1) for term in terms], np.int64)
+        numbers = np.array([segment.vocabulary.get(term) for term in terms], np.int64)
         known = np.flatnonzero(numbers >= 0)
         is_defined[known] |= segment.is_defined[numbers[known]]
     return [terms[number] for number in np.flatnonzero(is_defined).tolist()]
@@ -122,7 +122,7 @@ def _uses(
     first = 0
     for segment in postings.segments:
         rows = segment.chunks
-        numbers = np.array([segment.vocabulary.get(term, -1) for term in wanted], np.int64)
+        numbers = np.array([segment.vocabulary.get(term) for term in wanted], np.int64)
         known = np.flatnonzero(numbers >= 0)
         starts = rows.starts[numbers[known]].astype(np.int64)
         lengths = rows.starts[numbers[known] + 1] - starts
