@@ -18,7 +18,7 @@ CORE, SERVER = ROOT / "core" / "contextpack", ROOT / "server" / "contextpackd"
 # Lower rows may not import higher ones; modules on one row may not import each other.
 LAYERS = [
     {"text", "errors", "mappings"},
-    {"model", "terms", "tokens", "secrets", "grams", "alignment"},
+    {"model", "terms", "tokens", "secrets", "grams", "alignment", "vocabulary"},
     {"languages", "truncate", "similarity", "query", "kinds", "request", "content", "bm25"},
     {"facts", "resolve", "stamp"},
     {"graph", "classic", "postings", "codec"},
@@ -38,7 +38,7 @@ LAYERS = [
 PURE_STDLIB = {
     "__future__", "array", "bisect", "collections", "dataclasses", "enum", "fractions", "functools",
     "hashlib", "heapq", "html", "itertools", "json", "math", "operator", "re", "string", "tomllib", "types",
-    "typing", "unicodedata",
+    "typing", "unicodedata", "zlib",
 }  # fmt: skip
 # `regex` has the Unicode tables for graphemes, `msgspec` turns values into bytes, `numpy` and
 # `tree_sitter` compute: none does I/O.

@@ -7,12 +7,13 @@ imports and where they lead are only read when something changes, or when somebo
 Whoever keeps the bytes sees to it that they are undamaged and of this version of the program.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from contextpack.codec import Damaged
 from contextpack.graph import Graph, Said, graph, said
@@ -21,16 +22,21 @@ from contextpack.model import Path, Skip
 from contextpack.postings import Rows, Segment, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
+from contextpack.vocabulary import Vocabulary
 
-ARCHIVE_VERSION = 3
+ARCHIVE_VERSION = 4
 """Kept by hand: raised when a snapshot is written or read otherwise."""
 
 _RowsWire = tuple[bytes, bytes, bytes, bytes]
 _SegmentWire = tuple[
-    str, _RowsWire, _RowsWire, _RowsWire, bytes, bytes, bytes, bytes, bytes, bytes
+    tuple[bytes, bytes, bytes], _RowsWire, _RowsWire, _RowsWire,
+    bytes, bytes, bytes, bytes, bytes, bytes,
+]  # fmt: skip
+_SourcesWire = tuple[
+    list[str], bytes, bytes, list[str], bytes, bytes, bytes, bytes, bytes, list[bytes], bytes
 ]  # fmt: skip
 _Wire = tuple[
-    int, list[Source], list[Path], bytes, bytes, list[_SegmentWire], bytes, bytes, dict[Path, str]
+    int, _SourcesWire, list[Path], bytes, bytes, list[_SegmentWire], bytes, bytes, dict[Path, str]
 ]  # fmt: skip
 _GraphWire = tuple[int, dict[Path, Said], dict[Path, Resolved]]
 
@@ -47,7 +53,7 @@ def archived(snapshot: Snapshot) -> bytes:
     paths = np.where(snapshot.postings.is_alive, snapshot.paths, "")
     wire: _Wire = (
         ARCHIVE_VERSION,
-        list(snapshot.sources.values()),
+        _sources_wire([snapshot.sources.get(path) for path in paths.tolist()]),
         paths.tolist(),
         snapshot.kinds.tobytes(),
         snapshot.postings.is_alive.tobytes(),
@@ -79,26 +85,27 @@ def restored(
         if version != ARCHIVE_VERSION:
             raise Damaged
         is_alive = np.frombuffer(alive, np.bool_)
-        by_path = {source.path: source for source in sources}
-        slots = {path: n for n, path in enumerate(paths) if is_alive[n]}
-        modified = [by_path[path].modified if path in by_path else 0.0 for path in paths]
+        slots = dict(zip(paths, range(len(paths)), strict=True))
+        if not is_alive.all():
+            slots = {path: slot for path, slot in slots.items() if is_alive[slot]}
         made = postings([_segment_of(segment) for segment in segments], is_alive)
         column = np.empty(len(paths), np.object_)
         column[:] = paths
-        if by_path.keys() != slots.keys() or made.n_slots != len(paths):
+        files = _sources_of(slots, sources)
+        if made.n_slots != len(paths) or files.n_rows != len(paths):
             raise Damaged
     except (msgspec.MsgspecError, ValueError, IndexError) as error:
         raise Damaged from error
-    tree = Tree(frozenset(by_path), configs, standard_library)
+    tree = Tree(frozenset(slots), configs, standard_library)
     return replace(
         empty(standard_library),
         graph=graph({}, tree),
-        sources=MappingProxyType(by_path),
+        sources=files,
         skipped=skipped,
         postings=made,
         paths=column,
         kinds=np.frombuffer(kinds, np.uint8),
-        modified=np.array(modified, np.float64),
+        modified=files.modified,
         slots=MappingProxyType(slots),
         importing=np.frombuffer(importing, np.int64),
         imported=np.frombuffer(imported, np.int64),
@@ -119,9 +126,120 @@ def with_graph(snapshot: Snapshot, data: bytes) -> Snapshot:
     return replace(snapshot, graph=graph(files, tree))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sources(Mapping[Path, Source]):
+    """The files of a restored snapshot, in columns: to make them all takes as long as the rest.
+
+    Each is made whenever it is asked for, and the snapshot after the first change has them all.
+    """
+
+    slots: Mapping[Path, int]
+    digests: Sequence[str]
+    sizes: NDArray[np.int64]
+    modified: NDArray[np.float64]
+    names: Sequence[str]
+    """Of the languages."""
+    languages: NDArray[np.uint16]
+    n_lines: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    outlines: bytes
+    ends: NDArray[np.int64]
+    """Where each outline ends."""
+    terms: Sequence[bytes]
+    is_lossy: NDArray[np.bool_]
+
+    @property
+    def n_rows(self) -> int:
+        """How many slots there are. Raises `ValueError` where a column has another length."""
+        columns: tuple[Sized, ...] = (
+            self.digests, self.sizes, self.modified, self.languages, self.n_lines, self.tokens,
+            self.ends, self.terms, self.is_lossy,
+        )  # fmt: skip
+        (n,) = {len(column) for column in columns}
+        return n
+
+    def __getitem__(self, path: Path) -> Source:  # type: ignore[explicit-override]  # not in 3.11
+        slot = self.slots[path]
+        return Source(
+            path=path,
+            digest=self.digests[slot],
+            size_bytes=self.sizes.item(slot),
+            modified=self.modified.item(slot),
+            language=self.names[self.languages.item(slot)],
+            n_lines=self.n_lines.item(slot),
+            tokens=self.tokens.item(slot),
+            outline=self.outlines[
+                self.ends.item(slot - 1) if slot else 0 : self.ends.item(slot)
+            ],
+            terms_digest=self.terms[slot],
+            is_lossy=self.is_lossy.item(slot),
+        )
+
+    def __contains__(self, path: object) -> bool:  # type: ignore[explicit-override]  # not in 3.11
+        return path in self.slots
+
+    def __iter__(self) -> Iterator[Path]:  # type: ignore[explicit-override]  # not in 3.11
+        return iter(self.slots)
+
+    def __len__(self) -> int:  # type: ignore[explicit-override]  # not in 3.11
+        return len(self.slots)
+
+    def keys(self) -> KeysView[Path]:  # type: ignore[explicit-override]  # not in 3.11
+        """The paths. Those of a dictionary are compared with others' at once."""
+        return self.slots.keys()
+
+
+_NO_SOURCE = Source("", "", 0, 0.0, "", 0, 0, b"", b"")
+"""In the place of a file that went."""
+
+
+def _sources_wire(found: Iterable[Source | None]) -> _SourcesWire:
+    """The files by their slots."""
+    rows = [_NO_SOURCE if source is None else source for source in found]
+    languages = {one: n for n, one in enumerate(dict.fromkeys(row.language for row in rows))}
+    ends = np.cumsum([len(row.outline) for row in rows], dtype=np.int64)
+    return (
+        [row.digest for row in rows],
+        np.array([row.size_bytes for row in rows], np.int64).tobytes(),
+        np.array([row.modified for row in rows], np.float64).tobytes(),
+        list(languages),
+        np.array([languages[row.language] for row in rows], np.uint16).tobytes(),
+        np.array([row.n_lines for row in rows], np.int64).tobytes(),
+        np.array([row.tokens for row in rows], np.int64).tobytes(),
+        b"".join([row.outline for row in rows]),
+        ends.tobytes(),
+        [row.terms_digest for row in rows],
+        np.array([row.is_lossy for row in rows], np.bool_).tobytes(),
+    )
+
+
+def _sources_of(slots: dict[Path, int], wire: _SourcesWire) -> _Sources:
+    (
+        digests, sizes, modified, names, languages, n_lines, tokens, outlines, ends, terms, lossy
+    ) = wire  # fmt: skip
+    return _Sources(
+        slots=MappingProxyType(slots),
+        digests=tuple(digests),
+        sizes=np.frombuffer(sizes, np.int64),
+        modified=np.frombuffer(modified, np.float64),
+        names=tuple(names),
+        languages=np.frombuffer(languages, np.uint16),
+        n_lines=np.frombuffer(n_lines, np.int64),
+        tokens=np.frombuffer(tokens, np.int64),
+        outlines=outlines,
+        ends=np.frombuffer(ends, np.int64),
+        terms=tuple(terms),
+        is_lossy=np.frombuffer(lossy, np.bool_),
+    )
+
+
 def _segment_wire(segment: Segment) -> _SegmentWire:
     return (
-        "\n".join(segment.vocabulary),
+        (
+            segment.vocabulary.text,
+            segment.vocabulary.starts.tobytes(),
+            segment.vocabulary.table.tobytes(),
+        ),
         _rows_wire(segment.chunks),
         _rows_wire(segment.directories),
         _rows_wire(segment.stems),
@@ -143,11 +261,11 @@ def _rows_wire(rows: Rows) -> _RowsWire:
 def _segment_of(wire: _SegmentWire) -> Segment:
     vocabulary, chunks, directories, stems, first_chunks, *rare, lengths, table = wire
     rare_starts, rare_terms, is_defined = rare
-    terms = vocabulary.split("\n") if vocabulary else []
-    numbers: Mapping[str, int] = dict(zip(terms, range(len(terms)), strict=True))
+    text, starts, places = vocabulary
     return Segment(
-        vocabulary=MappingProxyType(numbers),
-        terms=tuple(terms),
+        vocabulary=Vocabulary(
+            text, np.frombuffer(starts, np.int32), np.frombuffer(places, np.int32)
+        ),
         chunks=_rows_of(chunks),
         directories=_rows_of(directories),
         stems=_rows_of(stems),

@@ -10,10 +10,9 @@ A segment holds arrays in compressed sparse rows: the postings of term `t` are
 the numbers of chunks run through all segments.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 from contextpack.model import Chunk, Path, TermCounts
 from contextpack.terms import terms, words
 from contextpack.text import Lines
+from contextpack.vocabulary import Vocabulary
+from contextpack.vocabulary import vocabulary as numbered
 
 Ints = NDArray[np.int32]
 Counts = NDArray[np.uint16]
@@ -62,9 +63,7 @@ class Rows:
 class Segment:
     """The postings of some files. Documents are numbered within the segment."""
 
-    vocabulary: Mapping[str, int]
-    terms: tuple[str, ...]
-    """The terms of the vocabulary by their numbers."""
+    vocabulary: Vocabulary
     chunks: Rows
     """Documents are chunks."""
     directories: Rows
@@ -181,7 +180,7 @@ class Postings:
             number = segment.vocabulary.get(term)
             first = int(self.first_chunks[slot]) if field == "chunks" else slot
             slot += segment.n_files
-            if number is not None:
+            if number >= 0:
                 rows: Rows = getattr(segment, field)
                 documents, uses, names = rows.of(number)
                 found.append(Hits(documents.astype(np.int64) + first, uses, names))
@@ -320,8 +319,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     rows = _rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, first_chunks[-1])
     return Segment(
-        vocabulary=MappingProxyType(vocabulary),
-        terms=tuple(vocabulary),
+        vocabulary=numbered(vocabulary),
         chunks=rows,
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
@@ -368,8 +366,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     rows = _rows_of(chunk_runs, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, n_all_chunks)
     return Segment(
-        vocabulary=MappingProxyType(vocabulary),
-        terms=tuple(vocabulary),
+        vocabulary=numbered(vocabulary),
         chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),

@@ -115,14 +115,14 @@ def _defined(postings: Postings, segment: Segment, numbers: _Numbers) -> list[st
     return [
         term
         for number, is_defined in asked
-        if len(term := segment.terms[number]) >= MIN_NAME_CHARS
+        if len(term := segment.vocabulary.term(number)) >= MIN_NAME_CHARS
         and (is_defined or any(_defines(other, term) for other in others))
     ]
 
 
 def _defines(segment: Segment, term: str) -> bool:
     number = segment.vocabulary.get(term)
-    return number is not None and bool(segment.is_defined[number])
+    return number >= 0 and bool(segment.is_defined[number])
 
 
 def _uses(
@@ -135,7 +135,7 @@ def _uses(
     first = 0
     for segment in postings.segments:
         rows = segment.chunks
-        numbers = np.array([segment.vocabulary.get(term, -1) for term in wanted], np.int64)
+        numbers = np.array([segment.vocabulary.get(term) for term in wanted], np.int64)
         known = np.flatnonzero(numbers >= 0)
         starts = rows.starts[numbers[known]].astype(np.int64)
         lengths = rows.starts[numbers[known] + 1] - starts

@@ -24,25 +24,7 @@ class Child:
 
     def __init__(self, deadline_seconds: float) -> None:
         """Start it. Raises `OSError`."""
-        if not sys.executable:
-            raise OSError(errno.ENOENT, "nobody knows where this Python is")
-        self.process = subprocess.Popen(
-            # With `-P` nothing is imported from the current directory.
-            [
-                sys.executable,
-                "-P",
-                *_flags(),
-                "-m",
-                MODULE,
-                str(deadline_seconds),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            cwd="/",
-            env=_environment(),
-            process_group=0,  # Ctrl-C and the terminal's other signals are for the owner.
-        )
+        self.process = started(MODULE, str(deadline_seconds))
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.input = self.process.stdin.fileno()
@@ -114,12 +96,37 @@ class Child:
 
     def end(self) -> int:
         """Kill it, unless it has ended by itself, and give its exit code."""
-        self.process.kill()
-        code = self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-        return code
+        return ended(self.process)
+
+
+def started(module: str, argument: str, *, is_quiet: bool = False) -> subprocess.Popen[bytes]:
+    """A process that runs a module of ours, with pipes to it. Raises `OSError`.
+
+    A quiet one says nothing on standard error.
+    """
+    if not sys.executable:
+        raise OSError(errno.ENOENT, "nobody knows where this Python is")
+    return subprocess.Popen(
+        # With `-P` nothing is imported from the current directory.
+        [sys.executable, "-P", *_flags(), "-m", module, argument],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if is_quiet else None,
+        bufsize=0,
+        cwd="/",
+        env=_environment(),
+        process_group=0,  # Ctrl-C and the terminal's other signals are for the owner.
+    )
+
+
+def ended(process: subprocess.Popen[bytes]) -> int:
+    """Kill a process, unless it has ended by itself, close the pipes to it, and give its code."""
+    process.kill()
+    code = process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    return code
 
 
 def _widen(descriptor: int) -> None:

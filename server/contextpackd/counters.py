@@ -3,13 +3,13 @@
 Text is counted as it is: special tokens are ordinary characters, nothing is normalised, and the
 vocabularies are part of the library, so no network is asked. The first count with a vocabulary
 loads it (about half a second, once per process, and no other thread runs meanwhile); count an
-empty text to have that behind you.
+empty text to have that behind you, or have `tokenizer` do it elsewhere.
 A count of a kilobyte costs about 10 to 40 µs; `Counts` remembers those of what is counted again.
 """
 
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import toktok
@@ -23,6 +23,22 @@ _PARALLEL_CHARS = 1 << 18
 # from browsers and Node, the escape from JSON. UTF-8 has no form of its own for it.
 _SURROGATE_FORMS = ("replace", "backslashreplace")
 _LONE_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+
+Elsewhere = Callable[[list[str], int], list[int] | None]
+"""Another process' counts of texts, with so many threads; None where it has none."""
+
+_loaded: set[Encoding] = set()
+"""The vocabularies that this process has: the library keeps them to its end."""
+_elsewhere: set[Encoding] = set()
+"""Those that another process was asked for."""
+
+
+def begin_elsewhere(encoding: Encoding) -> bool:
+    """Whether another process shall count: once, before this one has the vocabulary."""
+    if encoding is Encoding.CHARS or encoding in _loaded or encoding in _elsewhere:
+        return False
+    _elsewhere.add(encoding)
+    return True
 
 
 # A text is counted in parts: both vocabularies split where a line begins with a backtick, so the
@@ -51,8 +67,16 @@ class Counts:
         self.n_counted = 0
         """How many characters were given to the tokenizer so far: what nobody remembered."""
 
-    def of(self, texts: Iterable[str], encoding: Encoding) -> list[int]:
-        """The tokens of each text. Raises UnicodeEncodeError for one with lone surrogates."""
+    def of(
+        self,
+        texts: Iterable[str],
+        encoding: Encoding,
+        count: Callable[[list[str]], list[int]],
+    ) -> list[int]:
+        """The tokens of each text in an encoding, those by `count` that nobody remembers.
+
+        Raises UnicodeEncodeError for one with lone surrogates.
+        """
         divided = [_parts(text) for text in texts]
         recent, older = self._recent, self._older
         known: dict[str, int] = {}
@@ -68,7 +92,7 @@ class Counts:
                 asked_again[part] = count
             known[part] = count
         if missing:
-            asked_again.update(zip(missing, _counts(missing, encoding), strict=True))
+            asked_again.update(zip(missing, count(missing), strict=True))
         if asked_again:
             known.update(asked_again)
             self._keep(asked_again, encoding, sum(map(len, missing)))
@@ -100,6 +124,8 @@ class Counter:
     profile: Profile
     counts: Counts | None = field(default=None, compare=False, repr=False)
     """What it remembers counts in, if it does."""
+    elsewhere: Elsewhere | None = field(default=None, compare=False, repr=False)
+    """Who counts as long as this process has not loaded the vocabulary."""
 
     def __call__(self, text: str) -> int:
         """The tokens of one text."""
@@ -117,20 +143,30 @@ class Counter:
         return [self._scaled(count) for count in counts]
 
     def _counted(self, texts: list[str]) -> list[int]:
+        if self.counts is None:
+            return self._counted_anew(texts)
+        return self.counts.of(texts, self.profile.encoding, self._counted_anew)
+
+    def _counted_anew(self, texts: list[str]) -> list[int]:
         encoding = self.profile.encoding
-        return (
-            self.counts.of(texts, encoding)
-            if self.counts is not None
-            else _counts(texts, encoding)
-        )
+        if self.elsewhere is not None and encoding not in _loaded:
+            found = self.elsewhere(texts, _n_threads(texts))
+            if found is not None:
+                return found
+        return _counts(texts, encoding)
 
     def _scaled(self, count: int) -> int:
         return math.ceil(count * self.profile.factor)
 
 
-def counter(profile: Profile, counts: Counts | None = None) -> Counter:
-    """The counter of a profile, which remembers counts if it is told where."""
-    return Counter(profile, counts)
+def counter(
+    profile: Profile, counts: Counts | None = None, elsewhere: Elsewhere | None = None
+) -> Counter:
+    """The counter of a profile, which remembers counts if it is told where.
+
+    `elsewhere` counts with its vocabulary as long as this process has none.
+    """
+    return Counter(profile, counts, elsewhere)
 
 
 def _parts(text: str) -> list[str]:
@@ -143,9 +179,14 @@ def _parts(text: str) -> list[str]:
 
 
 def _counts(texts: list[str], encoding: Encoding) -> list[int]:
-    threads = 0 if len(texts) > 1 and sum(map(len, texts)) > _PARALLEL_CHARS else 1
-    counts: list[int] = toktok.batch_count(texts, encoding.value, threads)
+    counts: list[int] = toktok.batch_count(texts, encoding.value, _n_threads(texts))
+    _loaded.add(encoding)
     return counts
+
+
+def _n_threads(texts: list[str]) -> int:
+    """How many threads count them; 0 is one for each processor."""
+    return 0 if len(texts) > 1 and sum(map(len, texts)) > _PARALLEL_CHARS else 1
 
 
 def _dearest(text: str, encoding: Encoding) -> int:

@@ -53,7 +53,8 @@ MAX_FAILED_STARTS = 3
 FREE_DEATHS = 16
 FILES_PER_DEATH = 16
 
-_CAN_WAIT = os.name == "posix"
+CAN_WAIT = os.name == "posix"
+"""Whether a process' pipes can be waited for."""
 
 
 def fits_inline(n_files: int, largest_bytes: int) -> bool:
@@ -73,7 +74,7 @@ class Pool:
         deadline_seconds: float = DEADLINE_SECONDS,
         tools: Kit | None = None,
     ) -> None:
-        self._crew = _Crew(n_workers or min(_n_cpus(), MAX_WORKERS), deadline_seconds)
+        self._crew = _Crew(n_workers or min(n_cpus(), MAX_WORKERS), deadline_seconds)
         self._tools = tools
         self._is_running = False
 
@@ -137,7 +138,7 @@ class _Crew:
     def start(self) -> Child | None:
         """Another process, unless there are enough or the system refuses."""
         is_broken = self._n_failed_starts >= MAX_FAILED_STARTS
-        if not _CAN_WAIT or is_broken or len(self.children) >= self._n_most:
+        if not CAN_WAIT or is_broken or len(self.children) >= self._n_most:
             return None
         try:
             started = Child(self.deadline_seconds)
@@ -336,7 +337,8 @@ def _cause(code: int) -> str:
     return f"its worker was ended by {name}"
 
 
-def _n_cpus() -> int:
+def n_cpus() -> int:
+    """How many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:

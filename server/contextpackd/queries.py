@@ -18,9 +18,9 @@ from contextpack.request import Forced, Order, Request, Scorer
 from contextpack.stable import Standing, follows
 from contextpack.text import Lines, display_path, has_bidi_controls
 from contextpack.tokens import Profile, profile_of, usable_budget
-from contextpackd import changes, settings
+from contextpackd import changes, settings, tokenizer
 from contextpackd.changes import Changed
-from contextpackd.counters import Counter
+from contextpackd.counters import Counter, Elsewhere
 from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
@@ -108,21 +108,23 @@ def answer(
     """
     if request.stamp and len(workspace.roots) > 1:
         raise OptionProblem("stamp", "can name one root only; leave it out with several")
-    for _ in range(MAX_ATTEMPTS):
-        scan, planned = checked_plan(workspace, request, progress, previous, rules, scorer)
-        made = planned and packed(workspace, scan, planned, progress, previous)
-        if planned and made:
-            return Answer(
-                roots=workspace.roots,
-                request=request,
-                profile=profile_of(request.model),
-                pack=made.pack,
-                scan=scan,
-                warnings=(
-                    *_entry_warnings(request, planned, workspace, scan),
-                    *_warnings(request.query, scan, made),
-                ),
-            )
+    profile = profile_of(request.model)
+    with tokenizer.ahead(profile.encoding) as elsewhere:
+        for _ in range(MAX_ATTEMPTS):
+            scan, planned = checked_plan(workspace, request, progress, previous, rules, scorer)
+            made = planned and packed(workspace, scan, planned, progress, previous, elsewhere)
+            if planned and made:
+                return Answer(
+                    roots=workspace.roots,
+                    request=request,
+                    profile=profile,
+                    pack=made.pack,
+                    scan=scan,
+                    warnings=(
+                        *_entry_warnings(request, planned, workspace, scan),
+                        *_warnings(request.query, scan, made),
+                    ),
+                )
     raise Superseded(shown_roots(workspace.roots))
 
 
@@ -132,14 +134,19 @@ def packed(
     planned: Plan,
     progress: Progress,
     previous: Standing | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Made | None:
-    """The pack of a plan, or None when a file is not any more what the scan says."""
+    """The pack of a plan, or None when a file is not any more what the scan says.
+
+    `elsewhere` counts as long as this process has no vocabulary.
+    """
     request = planned.request
     profile = profile_of(request.model)
     texts = workspace.texts(scan.snapshot, planned.paths, request.max_file_bytes)
     if texts is None:
         return None
-    count = _Noticed(workspace.counter(profile), progress, len(scan.snapshot.sources))
+    counted = replace(workspace.counter(profile), elsewhere=elsewhere)
+    count = _Noticed(counted, progress, len(scan.snapshot.sources))
     limit = usable_budget(request.spendable_tokens, profile)
     pack = finish(
         planned,

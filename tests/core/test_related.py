@@ -90,7 +90,7 @@ def test_rare_terms_of_chunks_are_those_that_stand_in_them() -> None:
     for made in (snapshot_of(files), after):
         for segment in made.postings.segments:
             rows = segment.chunks
-            terms = np.repeat(np.arange(len(segment.terms)), np.diff(rows.starts))
+            terms = np.repeat(np.arange(len(segment.vocabulary)), np.diff(rows.starts))
             is_rare = np.diff(rows.starts)[terms] <= MAX_RARE
             rare = zip(rows.documents[is_rare].tolist(), terms[is_rare].tolist(), strict=True)
             n_chunks = len(segment.chunk_lengths)

@@ -1,0 +1,105 @@
+"""Counting in another process gives this one's counts, and is done without where it fails."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contextpack.tokens import Encoding, profile_of
+from contextpackd import child, counters
+from contextpackd.counters import Counter, counter
+from contextpackd.tokenizer import Remote
+
+O200K = profile_of("o200k")
+TEXTS = ["", "def f(): return 1\n", "größer 数据 <|endoftext|>", "word " * 300_000]
+
+# Neither answer may differ; only the second is counted by the process that gives it.
+TWO_ANSWERS = """
+import sys
+import toktok
+import contextpackd
+
+with contextpackd.open(sys.argv[1]) as root:
+    first = root.pack("retry the upload", budget_tokens=500)
+    print(len(toktok._CACHE))
+    second = root.pack("retry the upload", budget_tokens=500)
+    print(len(toktok._CACHE))
+assert "def retry" in first.text
+assert first == second
+"""
+
+
+@pytest.fixture
+def remote() -> Iterator[Remote]:
+    made = Remote(Encoding.O200K)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters, "_loaded", set())
+
+
+def own(texts: list[str]) -> list[int]:
+    return counter(O200K).count_many(texts)
+
+
+def test_another_process_counts_as_this_one_does(remote: Remote) -> None:
+    assert remote.counts(TEXTS, 1) == own(TEXTS)
+    assert remote.counts(TEXTS[1:2], 0) == own(TEXTS[1:2])
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_what_it_cannot_count_is_counted_here(remote: Remote) -> None:
+    odd = ["lone \ud800 surrogate"]
+    assert remote.counts(odd, 1) is None
+    assert Counter(O200K, remote.counts).count_many(odd) == own(odd)
+    assert remote.counts(["still there"], 1) == own(["still there"])
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_its_death_costs_no_count(remote: Remote) -> None:
+    remote.process.kill()
+    remote.process.wait()
+    assert Counter(O200K, remote.counts).count_many(TEXTS) == own(TEXTS)
+
+
+def test_a_loaded_vocabulary_is_used() -> None:
+    own([""])
+
+    def elsewhere(_texts: list[str], _n_threads: int) -> list[int]:
+        return [-1]
+
+    assert Counter(O200K, elsewhere).count_many(["one"]) == own(["one"])
+
+
+def test_it_ends_with_its_owner() -> None:
+    process = child.started("contextpackd.tokenizer", "o200k_base")
+    assert process.stdin is not None
+    process.stdin.write((100).to_bytes(4, "little") + b"half a question")
+    process.stdin.close()
+    try:
+        assert process.wait(timeout=60) == 0
+    finally:
+        child.ended(process)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its pipes cannot be waited for")
+def test_only_the_first_answer_of_a_process_is_counted_elsewhere(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "upload.py").write_text("def retry(upload):\n    return upload\n")
+    variables = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "PATH": ""}
+
+    def ran() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", TWO_ANSWERS, str(root)],
+            capture_output=True, check=True, env=variables, text=True,
+        )  # fmt: skip
+        return done.stdout.split()
+
+    ran()  # Whoever makes facts needs the vocabulary itself.
+    assert ran() == ["0", "1"]
