@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from contextpack import model
 from contextpack.joined import Member, joined, split
@@ -21,11 +21,14 @@ from contextpack.text import display_path
 from contextpackd import settings
 from contextpackd.disk import Discovery
 from contextpackd.options import request_of
+from contextpackd.revisions import Revisions
 from contextpackd.view import Effort, Progress
 from contextpackd.workspace import SCANNED, WATCHED, Part, Scan, never
 
 # Each root of a question has an index in memory while it is asked.
 MAX_ROOTS = 32
+
+T = TypeVar("T")
 
 _OF_REPOSITORY = ("exclude", "max_file_bytes")
 """What a repository says of its files. How the bundle looks is no single one's to say."""
@@ -39,7 +42,7 @@ class Site(Protocol):
         """The roots by the name that their paths begin with; that of a single one is empty."""
 
     @property
-    def sites(self) -> "Mapping[str, Site]":
+    def sites(self) -> "Mapping[str, OneRoot]":
         """What each of the roots can be asked of alone, by the same names."""
 
     def scan(
@@ -56,6 +59,13 @@ class Site(Protocol):
         self, snapshot: Snapshot, paths: Iterable[model.Path], max_bytes: int
     ) -> dict[model.Path, str] | None:
         """As `Workspace.texts`."""
+
+
+class OneRoot(Site, Protocol):
+    """A workspace, wherever it is asked from."""
+
+    def kept(self, ask: Callable[[Revisions], T]) -> T:
+        """As `Workspace.kept`."""
 
 
 def named(roots: Iterable[Path]) -> Mapping[str, Path]:
@@ -92,8 +102,8 @@ class _Rules:
 class Joint:
     """Several workspaces, for one question."""
 
-    def __init__(self, sites: Mapping[str, Site]) -> None:
-        """`sites` have one root each; they are by the names of `named`."""
+    def __init__(self, sites: Mapping[str, OneRoot]) -> None:
+        """`sites` are by the names of `named`."""
         self._sites = sites
         self._snapshots: dict[str, Snapshot] = {}
         """Of the last scan."""
@@ -104,7 +114,7 @@ class Joint:
         return {name: only_root(site) for name, site in self._sites.items()}
 
     @property
-    def sites(self) -> Mapping[str, Site]:
+    def sites(self) -> Mapping[str, OneRoot]:
         """The workspaces by name."""
         return self._sites
 

@@ -23,6 +23,7 @@ from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
 from contextpackd.joint import Joint, Site, named, shown_roots
+from contextpackd.revisions import Revisions
 from contextpackd.store import Info
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan, Workspace, never
@@ -145,6 +146,10 @@ class _Away:
     ) -> dict[model.Path, str] | None:
         """As the workspace's."""
         return self._there(lambda: self._held.workspace.texts(snapshot, paths, max_bytes))
+
+    def kept(self, ask: Callable[[Revisions], T]) -> T:
+        """As the workspace's."""
+        return self._there(lambda: self._held.workspace.kept(ask))
 
     def _there(self, work: Callable[[], T]) -> T:
         def run() -> T:
