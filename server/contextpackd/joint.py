@@ -20,6 +20,7 @@ from contextpack.snapshot import Snapshot
 from contextpack.text import display_path
 from contextpackd import settings
 from contextpackd.disk import Discovery
+from contextpackd.errors import OptionProblem
 from contextpackd.options import request_of
 from contextpackd.revisions import Revisions
 from contextpackd.view import Effort, Progress
@@ -69,8 +70,13 @@ class OneRoot(Site, Protocol):
 
 
 def named(roots: Iterable[Path]) -> Mapping[str, Path]:
-    """Different roots by their names, in an order that does not depend on the given one."""
+    """Different roots by their names, in an order that does not depend on the given one.
+
+    Raises `OptionProblem` for more than `MAX_ROOTS`.
+    """
     found = sorted(set(roots), key=str)
+    if len(found) > MAX_ROOTS:
+        raise OptionProblem("roots", f"must be at most {MAX_ROOTS}, got {len(found)}")
     parts = [root.parts[1:] for root in found]
     n_most = max(map(len, parts), default=0)
     for n in range(1, n_most + 1):
