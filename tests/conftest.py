@@ -21,7 +21,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Tests keep nothing in the user's own cache, find nothing there, and ask no daemon of theirs."""
+    """Tests keep and find nothing in the user's own cache, and ask no daemon of theirs."""
     directory = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CONTEXTPACKD_CACHE_DIR", str(directory))

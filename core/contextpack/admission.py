@@ -79,7 +79,7 @@ class Admission:
     out_again: int | None
     """The smallest larger budget that was seen to leave it out; others may, too."""
     in_again: int | None
-    """Where what was asked leaves out what a smaller budget lets in: a larger one that does, too."""
+    """Where what was asked leaves out what a smaller one lets in: a larger one that does, too."""
     n_packs: int
     """With how many budgets it was tried."""
     n_untried: int

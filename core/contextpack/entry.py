@@ -32,8 +32,9 @@ CHANGED_WEIGHT = 1.0
 CALLER_WEIGHT = 0.5
 TEST_WEIGHT = 0.3
 
-# Of the weight of focused lines: each part of a file that is in focus as a whole. An editor names the
-# active file with every question: it decides among what is relevant, and does not fill the room ...
+# Of the weight of focused lines: each part of a file that is in focus as a whole. An editor
+# names the active file with every question: it decides among what is relevant, and does not
+# fill the room ...
 WHOLE_SHARE = 0.25
 # ... and the parts around focused lines.
 AROUND_SHARE = 0.3
@@ -52,7 +53,7 @@ OWN_TEST_SHARE = 0.5
 # takes for noise.
 HOP_LOSS = 0.5
 
-# Of so many definitions that changed the users are looked for: a change of more is about everything.
+# Of so many changed definitions the users are looked for: more of them are about everything.
 MAX_NAMES = 300
 
 _TEST_MARKS = (frozenset({"test"}), frozenset({"spec"}))

@@ -1,4 +1,4 @@
-"""The files and lines that a query names outright: by a path, in a stack trace, as its only word."""
+"""The files and lines that a query names: by a path, in a stack trace, as its only word."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

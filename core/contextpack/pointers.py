@@ -14,9 +14,9 @@ from contextpack.shelf import Desk, Shelf, grown, put
 from contextpack.text import Lines
 
 # Of the budget, for files of which nothing else fits. On 340 commits of 25 repositories the share
-# of the files to change of which something is shown grows by 3 to 6 points from three hundredths (at
-# 8 000 and 4 000 tokens), for half a point of the changed lines, and by another point from the
-# fourth at 8 000, for nothing that could be measured.
+# of the files to change of which something is shown grows by 3 to 6 points from three
+# hundredths (at 8 000 and 4 000 tokens), for half a point of the changed lines, and by another
+# point from the fourth at 8 000, for nothing that could be measured.
 POINTER_SHARE = 0.04
 
 # More than so many tokens of pointers are a list that nobody reads.
@@ -68,7 +68,7 @@ def _pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Iterator[
 
 
 def telling(candidate: Candidate, desk: Desk) -> Lines:
-    """What a pointer shows: the signature of the first definition that begins in a candidate, else its first lines."""
+    """The signature of the first definition that begins in a candidate, else its first lines."""
     lines = candidate.lines
     for start, _, first, last in desk.scopes(candidate.path):
         if lines.start <= start <= lines.end:

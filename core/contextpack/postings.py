@@ -422,7 +422,7 @@ def _rows(in_term: Ints, documents: Ints, uses: Counts, names: Counts, n_terms: 
 
 
 def _starts(numbers: Ints, n: int) -> Ints:
-    """Where the run of each number below `n` begins when they are sorted, and where the last ends."""
+    """Where the runs of the numbers below `n` begin in sorted ones, and where the last ends."""
     starts = np.zeros(n + 1, np.int32)
     np.cumsum(np.bincount(numbers, minlength=n), out=starts[1:])
     return starts

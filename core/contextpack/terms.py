@@ -79,7 +79,7 @@ def stem(part: str) -> str:
 
 
 def parts(word: str) -> list[str]:
-    """The lower-case parts of an identifier: `parseHTMLResponse2` gives parse, html, response, 2."""
+    """The lower-case parts of an identifier: parse, html, response, 2 of `parseHTMLResponse2`."""
     if word.isascii():
         return [part.lower() for part in _ASCII_PART.findall(word)]
     # One spelling for composed and decomposed letters, `ß` and `ss`: in the analyser alone,
@@ -91,7 +91,8 @@ def terms(word: str) -> tuple[str, ...]:
     """What a word is found by: the stems of its parts and, if it has several, the whole.
 
     The whole has no separators, so that `get_user`, `getUser` and `getuser` are one. Scripts
-    without spaces are found by pairs of characters too. Parts of one letter count only where there are no longer ones (`f`, `f0`).
+    without spaces are found by pairs of characters too. Parts of one letter count only where
+    there are no longer ones (`f`, `f0`).
     """
     if len(word) > MAX_WORD_CHARS:
         return ()

@@ -10,7 +10,7 @@ from pathlib import Path
 from contextpack.model import Format
 from contextpackd import cache, daemon_arguments, envoy
 from contextpackd.graphs import GraphFormat
-from contextpackd.options import OPTIONS, Option, default_of
+from contextpackd.options import OF_REPLY, OPTIONS, Option, default_of
 
 ENVELOPE = "json"
 """The format that is for programs, of every command that has one."""
@@ -222,8 +222,9 @@ examples:
     answer.add_argument(
         "bundle", type=Path, metavar="BUNDLE", help="the file that the chat got"
     )
-    _add_root(answer)
-    _add_options(answer, OPTIONS)
+    _add_root(answer, takes_several=True)
+    # The reply says what it is about.
+    _add_options(answer, [option for option in OPTIONS if option.field not in OF_REPLY])
     _add_table_format(answer)
     refresh.add_argument("--write", action="store_true", help="write the new text to BUNDLE")
 

@@ -147,7 +147,7 @@ def _standing(
     sources: Mapping[str, Source],
     files: Mapping[str, Lined],
 ) -> Standing:
-    """What stands in the old bundle. A file is unchanged as far as all that is shown of it holds."""
+    """What stands in the old bundle. A file is unchanged if all that is shown of it holds."""
     pieces: list[Piece] = []
     digests: dict[ShownPath, str] = {}
     for part in found.parts:

@@ -10,23 +10,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from contextpack.alignment import changed_lines, is_alike, moved_lines
-from contextpack.content import decoded
 from contextpack.model import Path
 from contextpack.request import HEAD, Request
-from contextpack.snapshot import Source
 from contextpack.text import Lines, display_path
-from contextpackd import git, revisions
+from contextpackd import git
 from contextpackd.errors import GitUnavailable, OptionProblem
-from contextpackd.joint import Site, only_root
-from contextpackd.revisions import Index
+from contextpackd.joint import OneRoot, only_root
+from contextpackd.revisions import Revisions
 from contextpackd.workspace import Scan
 
 # New files are held against those that went only while there are few: a moved directory is many
 # of both, and each pair costs reading two texts.
 MAX_MOVES = 50
-
-# A file's time as a float is exact to less than this.
-SAME_SECONDS = 1e-6
 
 # What git keeps in place of a file that is stored elsewhere: nothing to compare with.
 _POINTER = "version https://git-lfs.github.com/spec/"
@@ -47,7 +42,7 @@ class _Difference:
     """Files of the commit that are not there any more."""
 
 
-def changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
+def changed(workspace: OneRoot, scan: Scan, request: Request) -> Changed | None:
     """The lines of one root's candidates that differ from the request's revision.
 
     None when a file changed meanwhile. Raises `OptionProblem` where there is no such revision,
@@ -56,7 +51,6 @@ def changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
     assert request.revision is not None
     root = only_root(workspace)
     try:
-        git.toplevel(root)
         found = _difference(workspace, scan, request, request.revision)
         texts = workspace.texts(scan.snapshot, found.before, request.max_file_bytes)
         if texts is None:
@@ -70,18 +64,20 @@ def changed(workspace: Site, scan: Scan, request: Request) -> Changed | None:
         ) from problem
 
 
-def _difference(workspace: Site, scan: Scan, request: Request, revision: str) -> _Difference:
+def _difference(workspace: OneRoot, scan: Scan, request: Request, revision: str) -> _Difference:
     root, sources = only_root(workspace), scan.snapshot.sources
-    commit = git.commit_of(root, revision)
+    index = workspace.kept(Revisions.index)
+    # The history was read at the commit that HEAD is at.
+    head = scan.snapshot.history.head if revision == HEAD else None
+    commit = head or git.commit_of(root, revision)
     # Before the first commit everything is new.
     if commit is None and (revision != HEAD or git.head(root) is not None):
         raise OptionProblem(
             "diff",
             f"names no commit here: {revision!r}; give the task first, or write --diff={HEAD}",
         )
-    index = revisions.index(root)
     changes = (
-        revisions.staged_changes(root, commit)
+        workspace.kept(lambda kept: kept.staged_changes(commit))
         if commit is not None
         else {path: (None, blob) for path, (blob, _, _) in index.entries.items()}
     )
@@ -91,44 +87,27 @@ def _difference(workspace: Site, scan: Scan, request: Request, revision: str) ->
         before = {path: changes[path][0] for path in staged}
         return _Difference(before, staged, gone)
     before = {path: old for path, (old, _) in changes.items() if path in sources}
-    untracked: list[Path] = []
-    for path, source in sources.items():
-        if path in before:
-            continue
-        if (entry := index.entries.get(path)) is not None:
-            if _is_touched(source, entry, index):
-                before[path] = entry[0]
-        elif not _is_below(path, index.submodules):
-            untracked.append(path)
-    before |= dict.fromkeys(_kept(workspace, request, untracked))
-    was = {path: blob for path, (blob, _, _) in index.entries.items()} | {
-        path: old for path, (old, _) in changes.items() if old
-    }
-    is_new = any(blob is None for blob in before.values())
-    gone = {
-        path: blob
-        for path, blob in (was.items() if is_new and commit is not None else ())
-        if path not in sources and not os.path.lexists(root / path)
-    }
+    touched, others = workspace.kept(lambda kept: kept.unlike(sources))
+    untracked = [path for path in others if not _is_below(path, index.submodules)]
+    before = touched | dict.fromkeys(_kept(workspace, request, untracked)) | before
+    gone = {}
+    if commit is not None and any(blob is None for blob in before.values()):
+        was = {path: blob for path, (blob, _, _) in index.entries.items()} | {
+            path: old for path, (old, _) in changes.items() if old
+        }
+        gone = {
+            path: blob
+            for path, blob in was.items()
+            if path not in sources and not os.path.lexists(root / path)
+        }
     return _Difference(before, None, gone)
-
-
-def _is_touched(source: Source, entry: revisions.Entry, index: Index) -> bool:
-    """Whether a file may have another text than the index says; a buffer has a time of its own."""
-    _, modified, size_bytes = entry
-    return (
-        source.size_bytes != size_bytes
-        or abs(source.modified - modified) > SAME_SECONDS
-        # Git, too, does not believe what was written together with the index.
-        or modified >= index.written
-    )
 
 
 def _is_below(path: Path, folders: frozenset[str]) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders)
 
 
-def _kept(workspace: Site, request: Request, untracked: list[Path]) -> Iterable[Path]:
+def _kept(workspace: OneRoot, request: Request, untracked: list[Path]) -> Iterable[Path]:
     """Those that git would show as untracked: an option may bring in what it ignores."""
     if not request.include:
         return untracked
@@ -141,23 +120,23 @@ def _kept(workspace: Site, request: Request, untracked: list[Path]) -> Iterable[
 
 
 def _lines(
-    workspace: Site, request: Request, found: _Difference, texts: Mapping[Path, str]
+    workspace: OneRoot, request: Request, found: _Difference, texts: Mapping[Path, str]
 ) -> dict[Path, tuple[Lines, ...]]:
     staged = found.staged or {}
     new = [path for path, blob in found.before.items() if blob is None]
     moves = found.gone if len(new) <= MAX_MOVES and len(found.gone) <= MAX_MOVES else {}
     wanted = [*found.before.values(), *staged.values(), *(moves.values() if new else ())]
-    blobs = revisions.blobs(
-        only_root(workspace), [blob for blob in wanted if blob], request.max_file_bytes
+    olds = workspace.kept(
+        lambda kept: kept.texts([blob for blob in wanted if blob], request.max_file_bytes)
     )
     result: dict[Path, tuple[Lines, ...]] = {}
     for path, blob in found.before.items():
-        now = _text(blobs.get(staged[path])) if path in staged else texts[path]
-        old = _text(blobs.get(blob or ""))
+        now = olds.get(staged[path]) if path in staged else texts[path]
+        old = olds.get(blob or "")
         if _is_pointer(old) and not _is_pointer(texts[path]):
             continue
         if blob is None and now is not None:
-            moved = (_text(blobs.get(one)) for one in moves.values())
+            moved = (olds.get(one) for one in moves.values())
             old = next((one for one in moved if one is not None and is_alike(one, now)), None)
         lines = changed_lines(old or "", now if now is not None else texts[path])
         if path in staged and now is not None:
@@ -169,9 +148,3 @@ def _lines(
 
 def _is_pointer(text: str | None) -> bool:
     return text is not None and text.startswith(_POINTER)
-
-
-def _text(data: bytes | None) -> str | None:
-    """The text of a blob as that of a file is read; None where there is none."""
-    read = None if data is None else decoded(data)
-    return None if read is None else read.text

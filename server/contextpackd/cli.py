@@ -1,7 +1,8 @@
 """The command line. Reads arguments, asks `queries`, and says what came of it.
 
-Exit codes: 0 a result; 1 nothing relevant found, or a bundle that no longer holds; 2 wrong usage or unreadable root; 3 internal
-error; 130 interrupted. Results go to standard output, everything else to standard error.
+Exit codes: 0 a result; 1 nothing relevant found, or a bundle that no longer holds; 2 wrong
+usage or unreadable root; 3 internal error; 130 interrupted. Results go to standard output,
+everything else to standard error.
 """
 
 import argparse
@@ -217,13 +218,13 @@ def _answer(parsed: argparse.Namespace) -> int:
     text = bundles.read_bundle(parsed.bundle, output.read_file(parsed.bundle))
     said = output.read_stdin().decode("utf-8", "replace")
     with (
-        _workspace(parsed) as workspace,
+        _site(parsed) as site,
         report.progress(sys.stderr, time.monotonic) as progress,
     ):
-        request = outcomes.request(parsed, settings.of_repository(workspace.root), "")
-        _, found = replies.reply(workspace, request, said, replies.shown_in(text), progress)
+        request = outcomes.request(parsed, settings.of_roots(site.roots.values()), "")
+        _, found = replies.reply(site, request, said, replies.shown_in(text), progress)
         asked = replace(request, only=found.wanted)
-        answered = queries.answer(workspace, asked, progress) if found.wanted else None
+        answered = queries.answer(site, asked, progress) if found.wanted else None
     if parsed.format == ENVELOPE:
         pack = wire.answer_json(answered) if answered else None
         document = {**wire.reply_json(found), "pack": pack}

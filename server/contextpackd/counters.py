@@ -71,9 +71,9 @@ class Counts:
         self,
         texts: Iterable[str],
         encoding: Encoding,
-        count: Callable[[list[str]], list[int]],
+        count_anew: Callable[[list[str]], list[int]],
     ) -> list[int]:
-        """The tokens of each text in an encoding, those by `count` that nobody remembers.
+        """The tokens of each text in an encoding, those by `count_anew` that nobody remembers.
 
         Raises UnicodeEncodeError for one with lone surrogates.
         """
@@ -92,7 +92,7 @@ class Counts:
                 asked_again[part] = count
             known[part] = count
         if missing:
-            asked_again.update(zip(missing, count(missing), strict=True))
+            asked_again.update(zip(missing, count_anew(missing), strict=True))
         if asked_again:
             known.update(asked_again)
             self._keep(asked_again, encoding, sum(map(len, missing)))

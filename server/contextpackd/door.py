@@ -49,7 +49,7 @@ class Root:
 
     @property
     def paths(self) -> Mapping[str, Path]:
-        """The roots, resolved, by the names that paths begin with; that of a single one is empty."""
+        """The roots, resolved, by what paths begin with; that is empty for a single one."""
         return self._site.roots
 
     def pack(

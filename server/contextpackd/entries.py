@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from sqlite3 import Connection, DatabaseError
-from typing import Generic, NamedTuple, TypeGuard, TypeVar
+from typing import NamedTuple, TypeGuard
 
 from contextpackd.database import Schema
 
@@ -48,8 +48,6 @@ VERDICT_SECONDS = 7 * 86_400
 _Row = tuple[object, ...]
 """Columns, of whatever types damage may have given them."""
 
-V = TypeVar("V")
-
 
 class FactsKey(NamedTuple):
     """Everything that facts depend on."""
@@ -72,16 +70,16 @@ class StoredFacts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[V]):
+class Found:
     """What a read found."""
 
-    values: dict[FactsKey, V]
+    values: dict[FactsKey, StoredFacts]
     stale: tuple[int, ...]
     """The entries whose noted last use is not of now."""
     n_damaged: int
 
 
-def facts(reader: Connection, keys: Iterable[FactsKey], now: float) -> Found[StoredFacts]:
+def facts(reader: Connection, keys: Iterable[FactsKey], now: float) -> Found:
     """The facts of these keys."""
     columns = (
         "digest, used, entry.id, outline.checksum, outline.value, terms.checksum, terms.value"
@@ -94,19 +92,6 @@ def facts(reader: Connection, keys: Iterable[FactsKey], now: float) -> Found[Sto
             continue
         if _is_right(terms, key, "terms", terms_sum):
             values[key] = StoredFacts(outline, terms)
-    return Found(values, _stale(rows, now), len(rows) - len(values))
-
-
-def outlines(reader: Connection, keys: Iterable[FactsKey], now: float) -> Found[bytes]:
-    """The outlines of these keys. The pages of their terms are not touched."""
-    columns = "digest, used, entry.id, outline.checksum, outline.value"
-    tables = "entry JOIN outline USING (id)"
-    rows = list(_rows(reader, f"SELECT {columns} FROM {tables}", keys))
-    values = {
-        key: outline
-        for key, (_, _, checksum, outline) in rows
-        if _is_right(outline, key, "outline", checksum)
-    }
     return Found(values, _stale(rows, now), len(rows) - len(values))
 
 

@@ -21,7 +21,7 @@ from contextpack.errors import PackError
 from contextpackd import batch, envoy, outcomes
 from contextpackd.arguments import Handler, parser, roots_of, understood
 from contextpackd.disk import checked_root
-from contextpackd.errors import DaemonError, RootProblem, Stopped
+from contextpackd.errors import DaemonError, OptionProblem, RootProblem, Stopped
 from contextpackd.joint import Site, named
 from contextpackd.outcomes import Asker
 from contextpackd.output import Outcome
@@ -128,13 +128,13 @@ class _Errand:
         try:
             given = roots_of(parsed)
             checked = [checked_root(root, folder, force=parsed.force) for root in given]
-        except RootProblem as problem:
+            roots = list(named(checked).values())
+        except (OptionProblem, RootProblem) as problem:
             return outcomes.refusal(problem)
         query = getattr(parsed, "query", "")
         if query == "-":
             await self.tell({"stdin": True})
             query = _text(await self._inbox.get(), "stdin")
-        roots = list(named(checked).values())
         asked = outcomes.asked(parsed, roots, query)
         if isinstance(asked, Outcome):
             return asked

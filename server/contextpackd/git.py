@@ -18,6 +18,7 @@ Rules of this file:
 import os
 import re
 import subprocess
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -288,20 +289,26 @@ def _commits(output: bytes) -> list[Commit]:
     return found
 
 
-def _partial_output(folder: Path, *arguments: str) -> tuple[bytes, bool]:
-    """What git writes within the limits of a log, and whether that is all of it.
+def _partial_output(
+    folder: Path, *arguments: str, stdin: bytes = b"", max_bytes: int = MAX_LOG_BYTES
+) -> tuple[bytes, bool]:
+    """What git writes within the time of a log and this size, and whether that is all of it.
 
     Raises `GitUnavailable` where it writes nothing.
     """
     shown = display_path(str(folder))
     try:
-        process = subprocess.Popen(
-            [*_HARDENED, "-C", folder, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-        )
+        # A file: git may wait for its output to be read before it reads more of a pipe.
+        with tempfile.TemporaryFile() as asked:
+            asked.write(stdin)
+            asked.seek(0)
+            process = subprocess.Popen(
+                [*_HARDENED, "-C", folder, *arguments],
+                stdin=asked,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+            )
     except OSError as error:
         raise GitUnavailable(shown, error.strerror or "git does not start") from error
     end = threading.Timer(LOG_SECONDS, process.kill)
@@ -309,8 +316,10 @@ def _partial_output(folder: Path, *arguments: str) -> tuple[bytes, bool]:
     try:
         assert process.stdout is not None
         with process.stdout as stream:
-            output = stream.read(MAX_LOG_BYTES)
+            output = stream.read(max_bytes)
             is_whole = not stream.read(1)
+        if is_whole:
+            process.wait()  # Git closes its output before it ends.
     finally:
         end.cancel()
         process.kill()
@@ -398,9 +407,11 @@ def written(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     return _output(folder, *arguments, stdin=stdin)
 
 
-def partly_written(folder: Path, *arguments: str) -> tuple[bytes, bool]:
-    """The same within the limits of a log, and whether that is all of it."""
-    return _partial_output(folder, *arguments)
+def partly_written(
+    folder: Path, *arguments: str, stdin: bytes = b"", max_bytes: int = MAX_LOG_BYTES
+) -> tuple[bytes, bool]:
+    """The same within the time of a log and this size, and whether that is all of it."""
+    return _partial_output(folder, *arguments, stdin=stdin, max_bytes=max_bytes)
 
 
 def commit_of(folder: Path, revision: str) -> str | None:

@@ -137,7 +137,7 @@ def glob(text: str) -> Glob:
 
 
 def parsed(data: bytes, source: str, inside: str = "", above: str = "") -> IgnoreFile:
-    """The patterns in an ignore file's content. Its byte order mark and carriage returns are dropped."""
+    """The patterns of an ignore file. Its byte order mark and carriage returns are dropped."""
     patterns, problems = [], []
     for number, raw in enumerate(data.removeprefix(_UTF8_MARK).split(b"\n"), start=1):
         line = _without_trailing_spaces(raw.removesuffix(b"\r").partition(b"\0")[0])

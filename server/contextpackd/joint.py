@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from contextpack import model
 from contextpack.joined import Member, joined, split
@@ -22,12 +22,16 @@ from contextpack.tokens import Profile
 from contextpackd import settings
 from contextpackd.counters import Counter
 from contextpackd.disk import Discovery
+from contextpackd.errors import OptionProblem
 from contextpackd.options import request_of
+from contextpackd.revisions import Revisions
 from contextpackd.view import Effort, Progress
 from contextpackd.workspace import SCANNED, WATCHED, Part, Scan, never
 
 # Each root of a question has an index in memory while it is asked.
 MAX_ROOTS = 32
+
+T = TypeVar("T")
 
 _OF_REPOSITORY = ("exclude", "max_file_bytes")
 """What a repository says of its files. How the bundle looks is no single one's to say."""
@@ -41,7 +45,7 @@ class Site(Protocol):
         """The roots by the name that their paths begin with; that of a single one is empty."""
 
     @property
-    def sites(self) -> "Mapping[str, Site]":
+    def sites(self) -> "Mapping[str, OneRoot]":
         """What each of the roots can be asked of alone, by the same names."""
 
     def scan(
@@ -63,9 +67,21 @@ class Site(Protocol):
         """As `Workspace.counter`."""
 
 
+class OneRoot(Site, Protocol):
+    """A workspace, wherever it is asked from."""
+
+    def kept(self, ask: Callable[[Revisions], T]) -> T:
+        """As `Workspace.kept`."""
+
+
 def named(roots: Iterable[Path]) -> Mapping[str, Path]:
-    """Different roots by their names, in an order that does not depend on the given one."""
+    """Different roots by their names, in an order that does not depend on the given one.
+
+    Raises `OptionProblem` for more than `MAX_ROOTS`.
+    """
     found = sorted(set(roots), key=str)
+    if len(found) > MAX_ROOTS:
+        raise OptionProblem("roots", f"must be at most {MAX_ROOTS}, got {len(found)}")
     parts = [root.parts[1:] for root in found]
     n_most = max(map(len, parts), default=0)
     for n in range(1, n_most + 1):
@@ -97,8 +113,8 @@ class _Rules:
 class Joint:
     """Several workspaces, for one question."""
 
-    def __init__(self, sites: Mapping[str, Site]) -> None:
-        """`sites` have one root each; they are by the names of `named`."""
+    def __init__(self, sites: Mapping[str, OneRoot]) -> None:
+        """`sites` are by the names of `named`."""
         self._sites = sites
         self._snapshots: dict[str, Snapshot] = {}
         """Of the last scan."""
@@ -109,7 +125,7 @@ class Joint:
         return {name: only_root(site) for name, site in self._sites.items()}
 
     @property
-    def sites(self) -> Mapping[str, Site]:
+    def sites(self) -> Mapping[str, OneRoot]:
         """The workspaces by name."""
         return self._sites
 

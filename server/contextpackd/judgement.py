@@ -2,7 +2,8 @@
 
 The order: an `exclude` glob, a secret's name, `.contextpackignore`, git's index (tracked files are
 never ignored), git's ignore rules, directories that no project means (`node_modules`), `include`
-globs (which bring ignored files back), attributes that mark it as generated. What passes is looked at, see `files.looked`.
+globs (which bring ignored files back), attributes that mark it as generated. What passes is
+looked at, see `files.looked`.
 
 What git's rules say is asked for many names at once, so a name is judged in two steps: `entry`
 before git is asked, `file` or `directory` after.

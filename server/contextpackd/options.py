@@ -41,6 +41,13 @@ _PLACE_FIELDS = frozenset({"path", "range", "lines", "optional"})
 # What says how imports are followed, and nothing where none are.
 OF_ORIGINS = frozenset({"depth", "importers"})
 
+# What says which files are ranked and lifted. A focus may stand beside what is named: editors
+# send what is on screen with every question.
+_RANKING = frozenset({"origins", "diff", "staged"})
+
+# What a question has no use for that a chat's reply asks.
+OF_REPLY = frozenset({"only"}) | _RANKING | OF_ORIGINS
+
 # What `--detail PATH=FORM` may ask for; the other details are results.
 _DETAILS = (Detail.WHOLE, Detail.OUTLINE)
 
@@ -298,6 +305,14 @@ def request_of(
                 leader = next(other for other in OPTIONS if other.field == "origins")
                 raise OptionProblem(
                     name(option), f"needs a file to begin at: give {name(leader)}"
+                )
+    if read.get("only"):
+        for option in OPTIONS:
+            if option.field in _RANKING and read.get(option.field):
+                alone = next(other for other in OPTIONS if other.field == "only")
+                raise OptionProblem(
+                    name(option),
+                    f"cannot be with {name(alone)}, which ranks nothing: leave out one of them",
                 )
     try:
         return Request(query=query, **read)  # type: ignore[arg-type]  # each `read` gives its field's type

@@ -102,9 +102,9 @@ def answer(
     With a `scorer` of the caller's own that takes the place of the classic one, which the request
     must ask for.
 
-    Raises `OptionProblem` for a stamp with several roots, and for pins and globs that name nothing, but for `rules` and the globs that
-    `previous` was asked with, which named something then; and `Superseded` when files keep
-    changing while they are read.
+    Raises `OptionProblem` for a stamp with several roots, and for pins and globs that name
+    nothing, but for `rules` and the globs that `previous` was asked with, which named something
+    then; and `Superseded` when files keep changing while they are read.
     """
     if request.stamp and len(workspace.roots) > 1:
         raise OptionProblem("stamp", "can name one root only; leave it out with several")

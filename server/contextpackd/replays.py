@@ -95,7 +95,8 @@ def replays(
 ) -> tuple[list[Replay], list[LeftOut]]:
     """The last commits of a folder that are tasks, the newest first, and those passed over.
 
-    Merges are neither: what they changed was told before. Objects are read alone, never the working tree or the index. Raises `GitUnavailable`.
+    Merges are neither: what they changed was told before. Objects are read alone, never the
+    working tree or the index. Raises `GitUnavailable`.
     """
     taken: list[Replay] = []
     left_out: list[LeftOut] = []

@@ -25,6 +25,7 @@ from contextpackd.disk import Discovery
 from contextpackd.errors import Stopped
 from contextpackd.follower import Follower
 from contextpackd.joint import Joint, Site, named, shown_roots
+from contextpackd.revisions import Revisions
 from contextpackd.store import Info
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan, Workspace, never
@@ -151,6 +152,10 @@ class _Away:
     def counter(self, profile: Profile) -> Counter:
         """As the workspace's, on any thread."""
         return self._held.workspace.counter(profile)
+
+    def kept(self, ask: Callable[[Revisions], T]) -> T:
+        """As the workspace's."""
+        return self._there(lambda: self._held.workspace.kept(ask))
 
     def _there(self, work: Callable[[], T]) -> T:
         def run() -> T:

@@ -11,7 +11,7 @@ bundle looks, but not bring ignored files back, pin files, or raise a limit.
 import logging
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -90,6 +90,11 @@ def of_repository(root: Path) -> Mapping[str, object]:
     for problem in found.problems:
         log.warning("%s", problem)
     return found.values
+
+
+def of_roots(roots: Collection[Path]) -> Mapping[str, object]:
+    """The same of the only root: how the files of several look together, none of them says."""
+    return of_repository(*roots) if len(roots) == 1 else NONE.values
 
 
 def globs(*found: Settings) -> frozenset[str]:

@@ -16,13 +16,11 @@ rows they would be written twice and leave a database that never shrinks.
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from sqlite3 import Connection
-from typing import TypeVar
 
 import platformdirs
 
@@ -53,8 +51,6 @@ OTHER_VERSION_SECONDS = 30 * 86_400
 CLEAR_WAIT_SECONDS = 2.0
 
 _ROOTS = re.compile(r"roots-v(\d+)", re.ASCII)
-
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +130,15 @@ class Store:
 
     def facts_of(self, keys: Sequence[FactsKey]) -> dict[FactsKey, StoredFacts]:
         """The facts that are kept of these keys."""
-        return self._found(entries.facts, keys)
-
-    def outlines_of(self, keys: Sequence[FactsKey]) -> dict[FactsKey, bytes]:
-        """The outlines that are kept of these keys. Terms are not touched: they are larger."""
-        return self._found(entries.outlines, keys)
+        if self._database is None or not keys:
+            return {}
+        now = self._clock()
+        found = self._database.read(
+            lambda reader: entries.facts(reader, keys, now), Found({}, (), 0)
+        )
+        self._stale.update(found.stale)
+        self._note_damage(found.n_damaged)
+        return found.values
 
     def keep_facts(self, items: Iterable[tuple[FactsKey, StoredFacts]]) -> None:
         """Keep facts, all in one transaction."""
@@ -164,10 +164,6 @@ class Store:
             return
         now = round(self._clock())
         self._database.write(lambda writer: entries.keep_verdicts(writer, kept, now), None)
-
-    def saved_root(self, root: Path, part: str) -> bytes | None:
-        """A part of what was saved of a root. Parts that belong together: `saved_parts`."""
-        return self.saved_parts(root, [part]).get(part)
 
     def saved_parts(self, root: Path, parts: Iterable[str]) -> dict[str, bytes]:
         """The named parts that were saved of a root, all by one save; damaged ones are absent.
@@ -286,20 +282,6 @@ class Store:
         if self._database is not None:
             self._write_stamps()
             self._database.close()
-
-    def _found(
-        self,
-        read: Callable[[Connection, Iterable[FactsKey], float], Found[V]],
-        keys: Sequence[FactsKey],
-    ) -> dict[FactsKey, V]:
-        if self._database is None or not keys:
-            return {}
-        now = self._clock()
-        nothing: Found[V] = Found({}, (), 0)
-        found = self._database.read(lambda reader: read(reader, keys, now), nothing)
-        self._stale.update(found.stale)
-        self._note_damage(found.n_damaged)
-        return found.values
 
     def _write_stamps(self) -> None:
         now = round(self._clock())

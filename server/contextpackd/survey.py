@@ -267,7 +267,7 @@ class Survey:
     def _look_at_files(
         self, candidates: Mapping[model.Path, Candidate], odd: Iterable[model.Path]
     ) -> None:
-        """Look at files that passed the rules before, but for those that were looked at just now."""
+        """Look at files that passed the rules before and were not looked at just now."""
         walk, lstat, prefix = self._walk, os.lstat, self._walk.prefix
         known: Iterable[Candidate] = candidates.values()
         if walk.before:

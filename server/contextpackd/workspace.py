@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import contextpack
 from contextpack import model
@@ -24,11 +25,14 @@ from contextpackd.options import request_of
 from contextpackd.past import HISTORY, UNSAVED_COMMITS, Past
 from contextpackd.pool import Pool
 from contextpackd.reader import Buffer, Reader
+from contextpackd.revisions import Revisions
 from contextpackd.store import Store
 from contextpackd.texts import Texts
 from contextpackd.view import PARTS, Effort, Progress, View
 from contextpackd.watch import Proof, Watch
 from contextpackd.worker import recipe
+
+T = TypeVar("T")
 
 # Views beside the one of the default discovery: each holds postings of its own.
 MAX_VIEWS = 4
@@ -154,6 +158,7 @@ class Workspace:
         )
         self._views: dict[Discovery, View] = {}
         self._past: Past | None = None
+        self._revisions = Revisions(root)
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
         self._watches = watches
@@ -234,6 +239,10 @@ class Workspace:
         for view in self._views.values():
             view.forget(changed)
         return None if changed else result
+
+    def kept(self, ask: Callable[[Revisions], T]) -> T:
+        """The answer to a question about what git keeps of the root."""
+        return ask(self._revisions)
 
     def _text(self, path: model.Path, digest: str, max_bytes: int) -> str | None:
         buffer = self._buffers.get(path)

@@ -1,11 +1,13 @@
 """How much of the code that tasks are about stands in bundles, and what each signal is worth.
 
     PYTHONPATH=tests python tests/benchmarks/quality.py
-    PYTHONPATH=tests python tests/benchmarks/quality.py --tasks TASKS --mirror DIR --trees DIR [--ablations]
+    PYTHONPATH=tests python tests/benchmarks/quality.py --tasks TASKS --mirror DIR \\
+        --trees DIR [--ablations]
 
-Without arguments it asks the questions of `fixtures/recall/questions.jsonl` on the fixtures. A file of
-tasks is a line of JSON each, as `harness.recall` says, with `repo` and `base_commit`; `--mirror`
-holds histories as `OWNER+NAME/repo`, `--trees` is where they are checked out, one at a time.
+Without arguments it asks the questions of `fixtures/recall/questions.jsonl` on the fixtures. A
+file of tasks is a line of JSON each, as `harness.recall` says, with `repo` and `base_commit`;
+`--mirror` holds histories as `OWNER+NAME/repo`, `--trees` is where they are checked out, one at
+a time.
 
 Figures are percent with 95 % intervals by bootstrap, tasks drawn anew within each repository. An
 ablation packs the same tasks without one signal: its worth is what is lost, with the interval of

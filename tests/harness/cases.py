@@ -1,9 +1,10 @@
 """Cases: Markdown files whose sections are tests.
 
 A heading names a test. A line `` `path`: `` before a fence names a file of its workspace; a fence
-tagged `toml` holds the request's options, past commits, the oldest first, and changed lines; the last fence, tagged `outline`, `graph`, `rank` or
-`pack`, is the expected output, and `pytest --update-golden` rewrites it in place. A fence is
-longer than any run of backticks inside. Only this module and `memory` call the pipeline.
+tagged `toml` holds the request's options, past commits, the oldest first, and changed lines;
+the last fence, tagged `outline`, `graph`, `rank` or `pack`, is the expected output, and `pytest
+--update-golden` rewrites it in place. A fence is longer than any run of backticks inside. Only
+this module and `memory` call the pipeline.
 """
 
 import re

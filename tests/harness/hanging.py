@@ -1,4 +1,4 @@
-"""Texts that keep a parser busy past every deadline, in few of the steps that `languages.tree` counts.
+"""Texts that keep a parser busy past every deadline, in few steps of `languages.tree`.
 
 The first takes a minute, the second some seconds.
 """

@@ -42,3 +42,8 @@ def filled(directory: Path, n: int = 40, clock: Clock | None = None) -> Store:
     store = Store.opened(directory, clock=clock or Clock())
     store.keep_facts(facts(range(n)).items())
     return store
+
+
+def index_of(store: Store, root: Path) -> bytes | None:
+    """The part `index` of what was saved of a root."""
+    return store.saved_parts(root, ["index"]).get("index")

@@ -51,6 +51,10 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
     # Without a file to begin at these mean nothing, and no door takes them.
     depth = draw(st.integers(1, 3)) if origins else Request(query="").depth
     importers = draw(st.booleans()) if origins else False
+    diff = draw(st.sampled_from([None, None, "HEAD"]))
+    # Mostly not: nothing else counts then, and no door takes what else would be ranked.
+    names = st.lists(st.sampled_from([*files, *WORDS]), max_size=2)
+    only = draw(st.just([]) | names) if not origins and diff is None else []
     return Request(
         query=draw(queries),
         budget_tokens=draw(st.one_of(st.integers(1, 400), st.integers(1, 200_000))),
@@ -65,13 +69,12 @@ def requests(draw: st.DrawFn, files: dict[str, str]) -> Request:
         max_candidates=draw(st.sampled_from([None, 1, 3])),
         truncate=draw(st.sampled_from(Cut)),
         pins=tuple(pins),
-        # Mostly not: nothing else counts then.
-        only=tuple(draw(st.just([]) | st.lists(st.sampled_from([*files, *WORDS]), max_size=2))),
+        only=tuple(only),
         focus=tuple(draw(st.lists(foci(files), max_size=2))),
         origins=tuple(origins),
         depth=depth,
         importers=importers,
-        diff=draw(st.sampled_from([None, None, "HEAD"])),
+        diff=diff,
     )
 
 

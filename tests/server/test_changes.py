@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextpack.request import Request
-from contextpackd import changes, revisions
+from contextpackd import changes, inputs, revisions
 from contextpackd.errors import OptionProblem
 from contextpackd.queries import answer, discovery_of
 from contextpackd.reader import buffer_of
@@ -277,22 +277,69 @@ def test_texts_that_are_too_much_are_new_as_a_whole(
     assert ask() == {"a.py": [(1, 20)], "sub/b.py": [(1, 20)]}
 
 
-def test_many_files_cost_as_many_calls_as_one(
-    root: Path, tmp_path: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Which commands of git ran since this was asked last."""
     log, programs = tmp_path / "calls", tmp_path / "programs"
-    write(
-        programs, {"git": f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("git")} "$@"\n'}
-    )
+    script = f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("git")} "$@"\n'
+    write(programs, {"git": script})
     (programs / "git").chmod(0o700)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+
+    def since() -> list[str]:
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [line.partition(" -C ")[2].split()[1] for line in lines]
+
+    return since
+
+
+def test_many_files_cost_as_many_calls_as_one(
+    root: Path, ask: Ask, called: Callable[[], list[str]]
+) -> None:
     asked = []
     for n_files in (1, 60):
         write(root, {f"many/{n}.py": LINES for n in range(n_files)} | {"a.py": edited(3)})
-        log.unlink(missing_ok=True)
+        called()
         assert len(ask()) == n_files + 1
-        asked.append(log.read_text().count("\n"))
+        asked.append(called())
     assert asked[0] == asked[1]
+
+
+def test_git_is_asked_again_only_for_what_may_have_changed(
+    root: Path,
+    shared: Engine,
+    called: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ask(diff: str = "HEAD") -> tuple[Found, list[str]]:
+        request = Request(query="", diff=diff)
+        scan = workspace.scan(discovery_of(request))
+        called()
+        found = changes.changed(workspace, scan, request)
+        assert found is not None
+        return {p: [(one.start, one.end) for one in found[p]] for p in sorted(found)}, called()
+
+    monkeypatch.setattr(inputs, "YOUNG_NS", 3600 * 10**9)  # However slow this machine is.
+    workspace = Workspace(root, shared)
+    write(root, {"a.py": edited(3)})
+    reading = ["rev-parse", "ls-files", "diff-index"]
+    assert ask() == ({"a.py": [(3, 3)]}, [*reading, "cat-file"])
+    # What was written just now is not believed: it may be written again in the same tick.
+    assert ask() == ({"a.py": [(3, 3)]}, reading)
+    monkeypatch.setattr(inputs, "YOUNG_NS", 0)
+    assert ask() == ({"a.py": [(3, 3)]}, reading)
+    assert ask() == ({"a.py": [(3, 3)]}, [])
+    write(root, {"a.py": edited(3, 9), "sub/b.py": edited(5)})
+    # Both files have the same text in the commit.
+    assert ask() == ({"a.py": [(3, 3), (9, 9)], "sub/b.py": [(5, 5)]}, [])
+    run_git(root, "add", "a.py")
+    assert ask() == ({"a.py": [(3, 3), (9, 9)], "sub/b.py": [(5, 5)]}, reading)
+    run_git(root, "commit", "-qm", "second")
+    assert ask()[0] == {"sub/b.py": [(5, 5)]}
+    # HEAD moves, and the index stays.
+    run_git(root, "reset", "-q", "--soft", "HEAD~1")
+    assert ask() == ({"a.py": [(3, 3), (9, 9)], "sub/b.py": [(5, 5)]}, ["diff-index"])
 
 
 def test_nothing_in_a_repository_gets_a_program_run(

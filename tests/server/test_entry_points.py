@@ -162,6 +162,8 @@ def test_every_door_gives_the_same_answer(
         ([], "QUERY must be given, or --focus, --from, --diff"),
         (["late fee", "--depth", "3"], "--depth needs a file to begin at: give --from"),
         (["--diff", "--importers"], "--importers needs a file to begin at: give --from"),
+        (["--from", FEES, "--only", DESK], "--from cannot be with --only, which ranks nothing"),
+        (["--diff", "--only", DESK], "--diff cannot be with --only, which ranks nothing"),
         (["--focus", "nobody.py"], "focus nobody.py is no file below"),
         (["--focus", ".env:1"], "focus .env cannot be in a bundle: .env is secret"),
         (["--focus", f"{FEES}:9-3"], "--focus must have lines as [first, last]"),

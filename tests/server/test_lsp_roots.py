@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 
 import contextpackd
+from contextpackd import cli
+from contextpackd.errors import OptionProblem
 from contextpackd.joint import MAX_ROOTS, named
 from harness.edits import written
 from harness.lsp_client import Client, Refused
@@ -203,6 +205,25 @@ def test_what_cannot_be_is_refused(
     client.initialize()
     with pytest.raises(Refused, match=message.replace("*", r"\*")):
         pack_of(client, shop, desk, **fields)
+
+
+def test_no_door_takes_more_roots_than_another(
+    client: Client, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    roots = [tmp_path / f"root{number}" for number in range(MAX_ROOTS + 1)]
+    for root in roots:
+        root.mkdir()
+    refusal = f"roots must be at most {MAX_ROOTS}, got {MAX_ROOTS + 1}"
+    flags = [word for root in roots for word in ("--root", str(root))]
+    assert cli.USAGE == cli.run(["pack", "fee", *flags])
+    assert f"contextpackd: {refusal}\n" == capfd.readouterr().err
+    with pytest.raises(OptionProblem, match=refusal):
+        contextpackd.open(*roots)
+    client.initialize()
+    with pytest.raises(Refused, match=f"roots must be a list of 1 to {MAX_ROOTS}"):
+        client.command("pack", {"query": "fee", "roots": [root.as_uri() for root in roots]})
+    with contextpackd.open(*roots[1:]) as several:
+        assert several.pack("fee").items == ()
 
 
 def test_each_repository_says_what_is_left_out_of_its_own_files(

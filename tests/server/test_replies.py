@@ -55,6 +55,25 @@ def test_what_the_bundle_lacked_is_packed_and_the_rest_told(
     assert "contextpackd: shown before: total" in said.err
 
 
+def test_a_reply_about_several_roots_is_looked_up_in_all_of_them(
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    other, file = tmp_path / "other", tmp_path / "both.md"
+    write(other, {"refunds.py": "def refund(order):\n    return -order\n"})
+    roots = ["--root", str(root), "--root", str(other)]
+    assert cli.OK == cli.run(["pack", "", "--only", "total", *roots, "--output", str(file)])
+    capfd.readouterr()
+    assert cli.OK == answer(monkeypatch, REPLY, file, *roots)
+    said = capfd.readouterr()
+    assert "`other/refunds.py:1-2`" in said.out
+    assert "def tax_of_cart" in said.out
+    assert "contextpackd: shown before: total" in said.err
+    assert "nowhere" not in said.err
+
+
 def test_programs_get_the_same_as_json(
     root: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""The store in good health: what is kept is found, what is old goes, who only reads writes nothing."""
+"""The store in good health: it finds what is kept, drops what is old, and reads without writing."""
 
 import stat
 import subprocess
@@ -20,7 +20,7 @@ from contextpackd.store import (
     Freed,
     Store,
 )
-from harness.stores import DAY, Clock, facts, filled, key, stored
+from harness.stores import DAY, Clock, facts, filled, index_of, key, stored
 
 ROOT = Path("/home/someone/project")
 
@@ -39,7 +39,7 @@ def test_facts_are_found_in_the_next_run(folder: Path) -> None:
     filled(folder).close()
     store = Store.opened(folder)
     assert facts(range(40)) == store.facts_of([key(n) for n in range(100)])
-    assert {key(7): stored(key(7)).outline} == store.outlines_of([key(7), key(77)])
+    assert facts([7]) == store.facts_of([key(7), key(77)])
     assert store.problem is None
     store.close()
 
@@ -90,7 +90,7 @@ def test_verdicts_are_kept_for_a_week(folder: Path, clock: Clock) -> None:
 def test_an_empty_store_leaves_no_trace(folder: Path) -> None:
     store = Store.opened(folder)
     assert {} == store.facts_of([key(1)])
-    assert store.saved_root(ROOT, "index") is None
+    assert index_of(store, ROOT) is None
     store.keep_facts([])
     store.evict()
     assert Freed(0, 0, 0) == store.clear()
@@ -105,8 +105,8 @@ def test_reading_and_idling_write_nothing(folder: Path, clock: Clock) -> None:
     clock.now += STAMP_SECONDS
     store = Store.opened(folder, clock=clock)
     store.facts_of([key(n) for n in range(40)])
-    store.outlines_of([key(1)])
-    store.saved_root(ROOT, "index")
+    store.facts_of([key(1)])
+    index_of(store, ROOT)
     store.evict()
     store.close()
     assert (3, 0) == (store.n_reads, store.n_writes)
@@ -117,7 +117,7 @@ def test_a_last_use_is_noted_once_a_day(folder: Path, clock: Clock) -> None:
     clock.now += STAMP_SECONDS + 1
     for expected in (1, 0):
         store = Store.opened(folder, clock=clock)
-        store.outlines_of([key(n) for n in range(40)])
+        store.facts_of([key(n) for n in range(40)])
         store.close()
         assert expected == store.n_writes
 
@@ -180,17 +180,17 @@ def test_what_is_longest_unused_goes_first(folder: Path, clock: Clock) -> None:
     store.save_root(ROOT, {"index": bytes(1000)})
     clock.now += 2 * DAY
     # These are used, and this noted by the next write.
-    store.outlines_of([key(n) for n in range(50)])
+    store.facts_of([key(n) for n in range(50)])
     store.evict()
     clock.now += 2 * DAY
     store.keep_facts(facts(range(200, 500)).items())
     store.evict()
-    found = store.outlines_of([key(n) for n in range(500)])
+    found = store.facts_of([key(n) for n in range(500)])
     by_use = [*range(50, 200), *range(50), *range(200, 500)]
     is_kept = [key(n) in found for n in by_use]
     assert sorted(is_kept) == is_kept
     assert 0 < is_kept.count(False) < 200
-    assert store.saved_root(ROOT, "index") is None
+    assert index_of(store, ROOT) is None
     assert size_of(folder) <= limit * LOW_WATER * 1.25
     store.close()
 
@@ -207,8 +207,8 @@ def test_it_stays_within_its_bounds_by_itself(folder: Path, clock: Clock) -> Non
             store.save_root(ROOT / str(n), {"index": bytes(100_000)})
         # A batch has 60 KB, which lie in the log and in the database until that is emptied.
         assert size_of(folder) <= limit * (1 + CHECKED_SHARE) + 4 * 60_000
-    assert store.saved_root(ROOT / "9000", "index") == bytes(100_000)
-    assert store.saved_root(ROOT / "0", "index") is None
+    assert index_of(store, ROOT / "9000") == bytes(100_000)
+    assert index_of(store, ROOT / "0") is None
     store.close()
 
 
@@ -219,7 +219,7 @@ def test_one_save_does_not_drive_out_everything(folder: Path) -> None:
     assert store.problem is None
     store.save_root(ROOT, {"index": bytes(int(limit * MAX_SAVE_SHARE) + 1)})
     assert "too many to keep" in str(store.problem)
-    assert store.saved_root(ROOT, "index") == bytes(int(limit * MAX_SAVE_SHARE))
+    assert index_of(store, ROOT) == bytes(int(limit * MAX_SAVE_SHARE))
     store.close()
 
 
@@ -238,7 +238,7 @@ def test_other_versions_are_left_alone_until_nobody_uses_them(
     clock.now = written + OTHER_VERSION_SECONDS + 60
     store.evict()
     assert [False, False] == [file.exists() for file in others]
-    assert len(store.outlines_of([key(n) for n in range(40)])) == 40
+    assert len(store.facts_of([key(n) for n in range(40)])) == 40
     store.close()
 
 
@@ -249,8 +249,8 @@ def test_clearing_a_root_leaves_the_facts(folder: Path) -> None:
     freed = store.clear(ROOT)
     assert (0, 1) == (freed.n_facts, freed.n_roots)
     assert freed.size_bytes > 5000
-    assert store.saved_root(ROOT, "index") is None
-    assert store.saved_root(ROOT / "other", "index") == b"2"
+    assert index_of(store, ROOT) is None
+    assert index_of(store, ROOT / "other") == b"2"
     assert store.info().n_facts == 40
     assert Freed(0, 0, 0) == store.clear(ROOT)
     store.close()
@@ -290,7 +290,6 @@ def test_threads_share_it(folder: Path) -> None:
         for _ in range(30):
             found = store.facts_of([key(n) for n in range(600)])
             wrong += sum(value != stored(one) for one, value in found.items())
-            wrong += set(store.outlines_of(list(found))) != set(found)
         return wrong
 
     def write() -> int:
@@ -302,7 +301,7 @@ def test_threads_share_it(folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         tasks = [pool.submit(work) for work in (read, write, read, read)]
         assert [0, 0, 0, 0] == [task.result() for task in tasks]
-    assert len(store.outlines_of([key(n) for n in range(600)])) == 600
+    assert len(store.facts_of([key(n) for n in range(600)])) == 600
     assert store.problem is None
     store.close()
 

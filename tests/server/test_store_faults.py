@@ -1,4 +1,4 @@
-"""The store when things go wrong: damage, locks, full disks, killed processes. Only speed may change."""
+"""The store with damage, locks, full disks, killed processes: only speed may change."""
 
 import os
 import random
@@ -24,7 +24,7 @@ from contextpackd.database import (
 )
 from contextpackd.saves import size_of
 from contextpackd.store import Store
-from harness.stores import Clock, facts, filled, key, stored
+from harness.stores import Clock, facts, filled, index_of, key, stored
 
 ROOT = Path("/home/someone/project")
 TESTS = Path(__file__).parents[1]
@@ -115,8 +115,6 @@ def assert_true_answers(store: Store) -> int:
     """What is found is right; how many facts are."""
     found = store.facts_of(KEYS)
     assert found == {one: stored(one) for one in found}
-    outlines = store.outlines_of(KEYS)
-    assert outlines == {one: stored(one).outline for one in outlines}
     assert set(store.verdicts_of([key(70), *KEYS]).items()) <= {(key(70), "too-slow")}
     saved = store.saved_parts(ROOT, PARTS)
     assert set(saved.items()) <= set(PARTS.items())
@@ -206,7 +204,7 @@ def test_entries_that_changed_places_are_misses(folder: Path) -> None:
     connection.close()
     store = Store.opened(folder)
     ruby = [key(n, "ruby") for n in range(40)]
-    assert {} == store.facts_of(KEYS) | store.outlines_of(ruby)
+    assert {} == store.facts_of(KEYS) | store.facts_of(ruby)
     store.close()
 
 
@@ -334,14 +332,14 @@ def test_files_that_may_not_grow_stop_writing_and_not_reading(folder: Path) -> N
         found = store.facts_of([key(n) for n in range(4000)])
         assert found == {one: stored(one) for one in found}
         assert facts(range(40)).items() <= found.items()
-        assert store.saved_root(ROOT, "index") is None
+        assert index_of(store, ROOT) is None
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     clock.now += FULL_PAUSE_SECONDS
     store.keep_facts(facts(range(3960, 4000)).items())
     store.save_root(ROOT, {"index": bytes(2 << 20)})
     assert len(store.facts_of([key(n) for n in range(3960, 4000)])) == 40
-    assert store.saved_root(ROOT, "index") == bytes(2 << 20)
+    assert index_of(store, ROOT) == bytes(2 << 20)
     assert problem(store) is None
     store.close()
 
@@ -370,7 +368,7 @@ def test_a_place_that_cannot_be_used_keeps_nothing(tmp_path: Path) -> None:
         store.keep_verdicts([(key(1), "crashed")])
         store.save_root(ROOT, PARTS)
         assert ({}, {}) == (store.facts_of(KEYS), store.verdicts_of(KEYS))
-        assert store.saved_root(ROOT, "index") is None
+        assert index_of(store, ROOT) is None
         assert reason in str(problem(store)), place
         store.evict()
         store.clear()

@@ -56,7 +56,7 @@ def test_another_process_counts_as_this_one_does(remote: Remote) -> None:
 def test_what_it_cannot_count_is_counted_here(remote: Remote) -> None:
     odd = ["lone \ud800 surrogate"]
     assert remote.counts(odd, 1) is None
-    assert Counter(O200K, remote.counts).count_many(odd) == own(odd)
+    assert Counter(O200K, elsewhere=remote.counts).count_many(odd) == own(odd)
     assert remote.counts(["still there"], 1) == own(["still there"])
 
 
@@ -64,7 +64,7 @@ def test_what_it_cannot_count_is_counted_here(remote: Remote) -> None:
 def test_its_death_costs_no_count(remote: Remote) -> None:
     remote.process.kill()
     remote.process.wait()
-    assert Counter(O200K, remote.counts).count_many(TEXTS) == own(TEXTS)
+    assert Counter(O200K, elsewhere=remote.counts).count_many(TEXTS) == own(TEXTS)
 
 
 def test_a_loaded_vocabulary_is_used() -> None:
@@ -73,7 +73,7 @@ def test_a_loaded_vocabulary_is_used() -> None:
     def elsewhere(_texts: list[str], _n_threads: int) -> list[int]:
         return [-1]
 
-    assert Counter(O200K, elsewhere).count_many(["one"]) == own(["one"])
+    assert Counter(O200K, elsewhere=elsewhere).count_many(["one"]) == own(["one"])
 
 
 def test_it_ends_with_its_owner() -> None:

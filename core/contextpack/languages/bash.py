@@ -2,9 +2,9 @@
 
 An import's `level` is 1 where its `specifier` is relative to the file's own directory, as
 `$(dirname "$0")/x.sh`, `${BASH_SOURCE%/*}/x.sh` and `"$DIR/x.sh"` after an assignment of such a
-path say it; 2 where it is relative to the root that git tells; 0 where the path is as written. A `# shellcheck source=` directive says what its
-author knows. Anything else that the shell would expand is kept as it is written, with the kind
-`DYNAMIC`.
+path say it; 2 where it is relative to the root that git tells; 0 where the path is as written.
+A `# shellcheck source=` directive says what its author knows. Anything else that the shell
+would expand is kept as it is written, with the kind `DYNAMIC`.
 """
 
 import re

@@ -25,7 +25,7 @@ QUERY = """
 
 
 def definitions(matches: Matches) -> Iterator[Definition]:
-    """The definitions, whose bodies are no nodes of their own: the signature ends with the name's list."""
+    """The definitions. Bodies are no nodes of their own: a signature ends with the name's list."""
     for _, captures in matches:
         name = captures["name"][0]
         kind = next(kind for kind in captures if kind != "name")

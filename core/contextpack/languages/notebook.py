@@ -53,7 +53,7 @@ def notebook(text: str) -> Outline:
 
 
 def _ranges(text: str) -> tuple[list[Lines], list[Lines], frozenset[int]]:
-    """The lines of every cell's source, those of outputs and attachments, and which cells are prose.
+    """The lines of each cell's source, those of outputs and attachments, and which are prose.
 
     The last holds the first lines of the sources of Markdown cells.
     """
