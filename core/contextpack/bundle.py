@@ -59,7 +59,7 @@ from contextpack.stable import (
     total_score,
 )
 from contextpack.stamp import question_of
-from contextpack.text import lined, split_lines
+from contextpack.text import Lines, lined
 
 # So many in a row that are larger than the room, and are not small enough joined either, end
 # these tries: each counts its whole file, and among many alike none would fit.
@@ -331,8 +331,10 @@ def _says_something(candidate: Candidate, desk: Desk) -> bool:
     """Whether it is no start of a file with a licence and nothing else."""
     if not candidate.is_introduction:
         return True
-    lines = split_lines(desk.texts[candidate.path].of(candidate.lines))
-    return not all(_SAYS_NOTHING.match(line) for line in lines)
+    text, lines = desk.texts[candidate.path], candidate.lines
+    numbers = range(lines.start, min(lines.end, len(text)) + 1)
+    # Line by line: one of the first says something in most files.
+    return not all(_SAYS_NOTHING.match(text.of(Lines(n, n))) for n in numbers)
 
 
 def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:
