@@ -59,7 +59,7 @@ from contextpack.stable import (
     total_score,
 )
 from contextpack.stamp import question_of
-from contextpack.text import lined, split_lines
+from contextpack.text import Lines, lined
 
 # So many in a row that are larger than the room, and are not small enough joined either, end
 # these tries: each counts its whole file, and among many alike none would fit.
@@ -150,12 +150,11 @@ def finish(
     repeated = _repeated(plan, chosen)
     choices = _field(plan, chosen, repeated, snapshot, standing)
     arrange = _arrangement(plan, times or {}, standing)
-    fresh, text, tokens = _rendered(shelf, arrange, desk)
+    fresh, order, text, tokens = _rendered(shelf, arrange, desk)
     shelf = fresh
     if previous and fits_frame and follows(plan.request, previous):
         followed = successor(fresh, standing, choices, desk)
-        shelf, text, tokens = _rendered(followed, arrange, desk)
-    order = arrange(list(shelf.pieces))
+        shelf, order, text, tokens = _rendered(followed, arrange, desk)
     account = Account(
         ranking=plan.ranking,
         shelf=shelf,
@@ -331,8 +330,10 @@ def _says_something(candidate: Candidate, desk: Desk) -> bool:
     """Whether it is no start of a file with a licence and nothing else."""
     if not candidate.is_introduction:
         return True
-    lines = split_lines(desk.texts[candidate.path].of(candidate.lines))
-    return not all(_SAYS_NOTHING.match(line) for line in lines)
+    text, lines = desk.texts[candidate.path], candidate.lines
+    numbers = range(lines.start, min(lines.end, len(text)) + 1)
+    # Line by line: one of the first says something in most files.
+    return not all(_SAYS_NOTHING.match(text.of(Lines(n, n))) for n in numbers)
 
 
 def _introduces_nothing(candidate: Candidate, shelf: Shelf) -> bool:
@@ -345,16 +346,16 @@ def _batch(
 ) -> Sequence[Candidate]:
     """The candidates from there on, as many as fit by a rough count."""
     room = desk.limit - shelf.tokens
-    paths = set(shelf.pieces)
+    added: set[Path] = set()
     batch: list[Candidate] = []
     for candidate in islice(order, start, None):
-        if candidate.is_introduction and candidate.path not in paths:
+        is_new = candidate.path not in shelf.pieces and candidate.path not in added
+        if candidate.is_introduction and is_new:
             break
-        room -= candidate.tokens + RANGE_TOKENS
-        room -= 0 if candidate.path in paths else HEAD_TOKENS
+        room -= candidate.tokens + RANGE_TOKENS + (HEAD_TOKENS if is_new else 0)
         if room < 0:
             break
-        paths.add(candidate.path)
+        added.add(candidate.path)
         batch.append(candidate)
     return batch
 
@@ -363,8 +364,10 @@ Arrangement = Callable[[Sequence[Path]], list[Path]]
 """Chosen files to their order in the text."""
 
 
-def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, str, int]:
-    """The shelf, its text and the tokens of that.
+def _rendered(
+    shelf: Shelf, arrange: Arrangement, desk: Desk
+) -> tuple[Shelf, list[Path], str, int]:
+    """The shelf, its files in the order of its text, the text and the tokens of that.
 
     Whatever joined text costs beyond its parts is given back.
     """
@@ -372,9 +375,9 @@ def _rendered(shelf: Shelf, arrange: Arrangement, desk: Desk) -> tuple[Shelf, st
         order = arrange(list(shelf.pieces))
         text = framed([shelf.rendered[path] for path in order], order, desk.style)
         if (tokens := desk.count(text)) <= desk.limit:
-            return shelf, text, tokens
+            return shelf, order, text, tokens
         shelf = without_last(shelf, desk)
-    return shelf, "", 0
+    return shelf, [], "", 0
 
 
 def _arrangement(plan: Plan, times: Mapping[Path, float], standing: Standing) -> Arrangement:

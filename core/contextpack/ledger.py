@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from contextpack.bm25 import Floats
 from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason, Skip
-from contextpack.ranking import RankedFile, Ranking
+from contextpack.ranking import Ranking
 from contextpack.render import ranges
 from contextpack.shelf import Shelf
 from contextpack.snapshot import Source
@@ -58,9 +59,10 @@ class Account:
 
 def items(account: Account) -> tuple[Item, ...]:
     """The files of the bundle, in the order of its text."""
-    ranked = account.ranking.found(account.order)
+    parts = account.ranking.parts_of_files(account.order)
     return tuple(
-        _item(account, account.shelf.pieces[path], ranked.get(path)) for path in account.order
+        _item(account, account.shelf.pieces[path], parts.get(path, {}))
+        for path in account.order
     )
 
 
@@ -172,12 +174,11 @@ def _entry(skip: Skip) -> LedgerEntry:
     return LedgerEntry(skip.path, Outcome.EXCLUDED, skip.reason, rule=skip.rule)
 
 
-def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
+def _item(account: Account, piece: Piece, parts: Mapping[str, float]) -> Item:
     reasons = []
     if piece.path in account.forced:
         reasons.append("the request names it")
-    if ranked is not None:
-        reasons.extend(reasons_of(ranked.parts))
+    reasons.extend(reasons_of(parts))
     trail = account.ranking.trails.get(piece.path, ())
     if len(trail) > 1:
         reasons.append(f"imports: {trail_shown(trail)}")
@@ -186,8 +187,8 @@ def _item(account: Account, piece: Piece, ranked: RankedFile | None) -> Item:
         detail=piece.detail,
         ranges=ranges(piece),
         tokens=account.shelf.costs[piece.path],
-        score=ranked.score if ranked else 0.0,
-        parts=ranked.parts if ranked else {},
+        score=account.ranking.score(piece.path),
+        parts=parts,
         reasons=tuple(reasons),
     )
 
@@ -222,13 +223,19 @@ _PART_REASONS = (
     ("recency", "it changed recently"),
     ("depth", "it stands near the root"),
 )
+_REASON_OF_PART = MappingProxyType(
+    {name: (place, words) for place, (name, words) in enumerate(_PART_REASONS)}
+)
 
 
 def reasons_of(parts: Mapping[str, float]) -> list[str]:
     """The parts of a score in words, the largest first."""
-    known = [(parts[name], words) for name, words in _PART_REASONS if parts.get(name, 0.0) > 0]
-    known.sort(key=lambda item: -item[0])
-    return [words for _, words in known]
+    known = [
+        (-value, *_REASON_OF_PART[name])
+        for name, value in parts.items()
+        if value > 0 and name in _REASON_OF_PART
+    ]
+    return [words for _, _, words in sorted(known)]
 
 
 def _excluded(account: Account, source: Source, cut_score: float) -> LedgerEntry:

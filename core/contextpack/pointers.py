@@ -10,7 +10,7 @@ from itertools import islice
 from contextpack.model import Piece
 from contextpack.plan import Candidate
 from contextpack.render import render_piece
-from contextpack.shelf import Desk, Shelf, grown, put
+from contextpack.shelf import Desk, Shelf, grown, put_each
 from contextpack.text import Lines
 
 # Of the budget, for files of which nothing else fits. On 340 commits of 25 repositories the share
@@ -47,12 +47,11 @@ def with_pointers(shelf: Shelf, order: Sequence[Candidate], desk: Desk) -> Shelf
     pointers = _pointers(shelf, order, desk)
     while batch := list(islice(pointers, POINTERS_AT_ONCE)):
         texts = [render_piece(piece, desk.style) for piece in batch]
-        for piece, text, cost in zip(batch, texts, desk.count.count_many(texts), strict=True):
-            added = put(shelf, piece, text, cost, desk)
-            n_missed += added is None
-            if n_missed >= MAX_POINTER_MISSES:
-                return shelf
-            shelf = added or shelf
+        found = zip(batch, texts, desk.count.count_many(texts), strict=True)
+        shelf, n = put_each(shelf, found, desk, MAX_POINTER_MISSES - n_missed)
+        n_missed += n
+        if n_missed >= MAX_POINTER_MISSES:
+            break
     return shelf
 
 

@@ -1,6 +1,6 @@
 """What a ranking is: the scores of a snapshot's files and chunks, each with its parts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import repeat
@@ -206,13 +206,17 @@ class Ranking:
 
     def file(self, path: Path) -> RankedFile | None:
         """One file, or None where it has no score."""
-        return next(iter(self.found([path]).values()), None)
+        slot = self.snapshot.slots.get(path)
+        if slot is None or self.file_scores[slot] <= 0:
+            return None
+        return self._files([slot])[0]
 
-    def found(self, paths: Iterable[Path]) -> Mapping[Path, RankedFile]:
-        """Those of these files that have a score, by path. Many at once cost little more."""
-        known = (self.snapshot.slots.get(path) for path in paths)
-        slots = [slot for slot in known if slot is not None and self.file_scores[slot] > 0]
-        return {file.path: file for file in self._files(slots)}
+    def parts_of_files(self, paths: Sequence[Path]) -> Mapping[Path, Mapping[str, float]]:
+        """What the scores of those of these files are made of that have one, see `RULE`."""
+        known = self.snapshot.slots
+        slots = {path: known[path] for path in paths if self.score(path) > 0}
+        numbers = [self._best_chunk(slot) for slot in slots.values()]
+        return dict(zip(slots, self._parts([*slots.values()], numbers), strict=True))
 
     def chunks(self, least: float = 0.0) -> Iterator[RankedChunk]:
         """The chunks with a score of at least `least`, best first; ties by path, then position.

@@ -121,19 +121,40 @@ def with_piece(shelf: Shelf, piece: Piece, desk: Desk) -> Shelf | None:
 
 def put(shelf: Shelf, piece: Piece, text: str, cost: int, desk: Desk) -> Shelf | None:
     """The same for a piece that is rendered already, and known to cost so much."""
-    path, frame = piece.path, shelf.frame
-    if desk.style.tree and path not in shelf.pieces:
-        frame = _frame((*shelf.pieces, path), desk)
-    parts = shelf.parts - shelf.costs.get(path, 0) + cost
-    if frame + parts > desk.limit:
-        return None
-    return Shelf(
-        MappingProxyType({**shelf.pieces, path: piece}),
-        MappingProxyType({**shelf.rendered, path: text}),
-        MappingProxyType({**shelf.costs, path: cost}),
+    added, n_missed = put_each(shelf, [(piece, text, cost)], desk, 1)
+    return None if n_missed else added
+
+
+def put_each(
+    shelf: Shelf, found: Iterable[tuple[Piece, str, int]], desk: Desk, max_misses: int
+) -> tuple[Shelf, int]:
+    """The shelf with those of these pieces that fit, one after the other, and how many do not.
+
+    Each piece comes with its text and what that costs. So many that do not fit end it.
+    """
+    # Copied once: a shelf for each of many would be most of the work.
+    pieces, rendered, costs = {**shelf.pieces}, {**shelf.rendered}, {**shelf.costs}
+    parts, frame, n_missed = shelf.parts, shelf.frame, 0
+    for piece, text, cost in found:
+        path = piece.path
+        is_new = path not in pieces
+        framing = _frame((*pieces, path), desk) if desk.style.tree and is_new else frame
+        costing = parts - costs.get(path, 0) + cost
+        if framing + costing <= desk.limit:
+            pieces[path], rendered[path], costs[path] = piece, text, cost
+            parts, frame = costing, framing
+        else:
+            n_missed += 1
+            if n_missed >= max_misses:
+                break
+    full = Shelf(
+        MappingProxyType(pieces),
+        MappingProxyType(rendered),
+        MappingProxyType(costs),
         parts,
         frame,
     )
+    return full, n_missed
 
 
 def outlined(path: Path, desk: Desk) -> Piece | None:

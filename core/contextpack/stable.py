@@ -163,7 +163,8 @@ def total_score(shelf: Shelf, field: Field) -> float:
     """The sum of the scores of the candidates that stand on a shelf with all their lines."""
     by_path: dict[Path, list[Candidate]] = {}
     for candidate in field.candidates:
-        by_path.setdefault(candidate.path, []).append(candidate)
+        if candidate.path in shelf.pieces:
+            by_path.setdefault(candidate.path, []).append(candidate)
     scores = (_score(piece, by_path.get(path, ())) for path, piece in shelf.pieces.items())
     return round(sum(scores), SCORE_DIGITS)
 

@@ -75,11 +75,11 @@ def lined(text: str) -> Lined:
         ends = np.array([match.end() for match in _LINE.finditer(text)], np.int64)
         return Lined(text, np.concatenate([np.zeros(1, np.int64), ends]))
     points: NDArray[np.uint8] | NDArray[np.uint32] = (
-        np.frombuffer(text.encode("ascii"), np.uint8)
+        np.frombuffer(text.encode(), np.uint8)
         if text.isascii()
         else np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     )
-    ends = np.flatnonzero(points == _LINE_FEED)
+    (ends,) = (points == _LINE_FEED).nonzero()
     has_rest = bool(text) and not text.endswith("\n")
     starts = np.empty(len(ends) + 1 + has_rest, np.int64)
     starts[0], starts[-1] = 0, len(text)
