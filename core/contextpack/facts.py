@@ -1,9 +1,9 @@
 """Text to facts. They depend on the text and its language only, so equal texts share them."""
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, count, repeat
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,18 @@ from contextpack.text import Lines, split_lines
 
 MAX_COUNT = 0xFFFF  # Counts are stored in 16 bits; BM25 saturates long before.
 
-Split = Callable[[str], tuple[str, ...]]
-"""A word to its terms: `terms.terms`, or the same with a memory."""
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What words are found by, with a number for each term: counting numbers is quicker.
+
+    The numbers depend on what was asked before, and the facts do not depend on them.
+    """
+
+    numbers: Callable[[str], tuple[int, ...]]
+    """A word to the numbers of its terms, as `terms.terms` gives them."""
+    terms: Sequence[str]
+    """The terms by their numbers: as many as there have been so far."""
 
 
 def facts(
@@ -25,7 +35,7 @@ def facts(
     *,
     grammars: Mapping[str, Grammar],
     count: BatchCounter,
-    split: Split,
+    lexicon: Lexicon,
 ) -> tuple[Facts, TermCounts]:
     """Everything the index keeps of one text. Total: any text has facts.
 
@@ -51,50 +61,65 @@ def facts(
         ),
         problems=found.problems,
     )
-    return made, _term_counts(texts, _names(found.chunks, found.symbols), split)
+    return made, _term_counts(texts, _names(found.chunks, found.symbols), lexicon)
 
 
 def _term_counts(
-    texts: Sequence[str], names: Sequence[Sequence[str]], split: Split
+    texts: Sequence[str], names: Sequence[Sequence[str]], lexicon: Lexicon
 ) -> TermCounts:
-    """The terms of each chunk's text and of its names; `texts` and `names` are parallel."""
+    """The terms of each chunk's text and of its names; `texts` and `names` are parallel.
 
-    def counted(text: str) -> dict[str, int]:
-        return Counter(chain.from_iterable(map(split, words(text))))
-
-    in_texts = [counted(text) for text in texts]
-    in_names = [counted(" ".join(defined)) if defined else {} for defined in names]
-    vocabulary = dict.fromkeys(chain.from_iterable(in_texts + in_names))
-    place_of = dict(zip(vocabulary, count())).__getitem__
-    n_found: list[int] = []
-    found: list[int] = []
-    body: list[int] = []
-    defined: list[int] = []
-    for in_text, in_name in zip(in_texts, in_names, strict=True):
-        if in_name:
-            here = {**dict.fromkeys(in_name, 0), **in_text}
-            defined += map(in_name.get, here, repeat(0))
-        else:
-            here = in_text
-            defined += repeat(0, len(here))
-        n_found.append(len(here))
-        found += map(place_of, here)
-        body += here.values()
-    chunks = np.arange(len(texts)).repeat(n_found)
-    places = _numbers(found)
-    order = (chunks * len(vocabulary) + places).argsort()
+    Terms of the vocabulary stand in the order in which they come: in texts first, then in names.
+    """
+    uses: list[int] = []
+    n_uses: list[int] = []
+    for text in (*texts, *map(" ".join, names)):
+        before = len(uses)
+        if text:
+            uses += chain.from_iterable(map(lexicon.numbers, words(text)))
+        n_uses.append(len(uses) - before)
+    # Several times as fast as numpy's own reading of a list.
+    numbers = np.frombuffer(array("q", uses), np.int64)
+    in_order = np.arange(len(numbers))
+    firsts = _firsts(numbers, in_order, len(lexicon.terms))
+    is_first = firsts == in_order
+    vocabulary = list(map(lexicon.terms.__getitem__, numbers[is_first].tolist()))
+    # A key for each use. When they are sorted, those of a term in a chunk are neighbours; the
+    # last bit is that of names.
+    step = 2 * max(1, len(vocabulary))
+    bases = np.arange(0, step * len(texts), step)
+    keys = 2 * (is_first.cumsum() - 1)[firsts]
+    keys += np.concatenate([bases, bases + 1]).repeat(n_uses)
+    keys.sort()
+    before_each = np.zeros(len(keys) + 1, np.int64)
+    (keys & 1).cumsum(out=before_each[1:])
+    keys >>= 1
+    is_other = np.ones(len(keys) + 1, np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_other[1:-1])
+    bounds = is_other.nonzero()[0]
+    found = keys[bounds[:-1]]
+    names_before = before_each[bounds]
+    named = names_before[1:] - names_before[:-1]
+    chunks = found // (step // 2)
     return TermCounts(
         vocabulary="\n".join(vocabulary),
         chunks=chunks.astype("<u4").tobytes(),
-        terms=places[order].astype("<u4").tobytes(),
-        body=np.minimum(_numbers(body)[order], MAX_COUNT).astype("<u2").tobytes(),
-        names=np.minimum(_numbers(defined)[order], MAX_COUNT).astype("<u2").tobytes(),
+        terms=(found - chunks * (step // 2)).astype("<u4").tobytes(),
+        body=np.minimum(bounds[1:] - bounds[:-1] - named, MAX_COUNT).astype("<u2").tobytes(),
+        names=np.minimum(named, MAX_COUNT).astype("<u2").tobytes(),
     )
 
 
-def _numbers(found: list[int]) -> NDArray[np.int64]:
-    # Several times as fast as numpy's own reading of a list.
-    return np.frombuffer(array("q", found), np.int64)
+def _firsts(
+    numbers: NDArray[np.int64], in_order: NDArray[np.int64], n: int
+) -> NDArray[np.int64]:
+    """For each of these numbers below `n` where it stands for the first time, without a sort.
+
+    `in_order` are the places of the numbers.
+    """
+    first = np.empty(n, np.int64)
+    first[numbers[::-1]] = in_order[::-1]  # Of equal ones the last is what remains.
+    return first[numbers]
 
 
 def _names(spans: tuple[Lines, ...], symbols: tuple[Symbol, ...]) -> list[list[str]]:

@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ import tree_sitter
 import contextpack
 from contextpack import codec
 from contextpack.content import content_reason, decoded
-from contextpack.facts import Split, facts
+from contextpack.facts import Lexicon, facts
 from contextpack.languages import Grammar
 from contextpack.model import BatchCounter, Reason
 from contextpack.terms import terms
@@ -91,23 +91,47 @@ class Kit:
 
     grammars: Mapping[str, Grammar]
     count: BatchCounter
-    split: Split
+    lexicon: Lexicon
+    forget: Callable[[], None]
+    """Keep what the lexicon remembers within bounds; between two files only."""
 
 
 def kit(compiled: Mapping[str, Grammar] | None = None) -> Kit:
     """A kit with a memory for words of its own. The tokenizer is loaded by the first count."""
     found = grammars() if compiled is None else compiled
-    return Kit(found, counter(profile_of(INDEX_MODEL)), _Words().__getitem__)
+    words = Words()
+    return Kit(found, counter(profile_of(INDEX_MODEL)), words.lexicon, words.forget)
 
 
-class _Words(dict[str, tuple[str, ...]]):
+class Words(dict[str, tuple[int, ...]]):
     """What words split into, remembered. Looking one up calls no Python, which counts."""
 
-    def __missing__(self, word: str) -> tuple[str, ...]:
+    def __init__(self) -> None:
+        super().__init__()
+        self._terms: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The same for the core."""
+        return Lexicon(self.__getitem__, self._terms)
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        found = self[word] = tuple(map(self._number, terms(word)))
+        return found
+
+    def _number(self, term: str) -> int:
+        number = self._numbers.setdefault(term, len(self._terms))
+        if number == len(self._terms):
+            self._terms.append(term)
+        return number
+
+    def forget(self) -> None:
+        """Begin anew where too much is remembered. The numbers of terms are others then."""
         if len(self) >= MAX_KNOWN_WORDS:
             self.clear()
-        found = self[word] = tuple(map(sys.intern, terms(word)))
-        return found
+            self._terms.clear()
+            self._numbers.clear()
 
 
 def made(job: Job, tools: Kit) -> Made:
@@ -126,8 +150,13 @@ def _made(job: Job, tools: Kit) -> Made:
         return Made(job.id, Reason.BINARY)
     if reason := content_reason(job.path, found.text):
         return Made(job.id, reason)
+    tools.forget()
     said, counted = facts(
-        found.text, job.language, grammars=tools.grammars, count=tools.count, split=tools.split
+        found.text,
+        job.language,
+        grammars=tools.grammars,
+        count=tools.count,
+        lexicon=tools.lexicon,
     )
     return Made(
         id=job.id,

@@ -41,7 +41,11 @@ def unencoded(job: Job, tools: Kit) -> Made:
     if found is None or content_reason(job.path, found.text):
         return Made(job.id)
     facts(
-        found.text, job.language, grammars=tools.grammars, count=tools.count, split=tools.split
+        found.text,
+        job.language,
+        grammars=tools.grammars,
+        count=tools.count,
+        lexicon=tools.lexicon,
     )
     return Made(job.id)
 

@@ -23,13 +23,12 @@ from contextpack.rank import rank
 from contextpack.request import Request
 from contextpack.snapshot import Change, Snapshot, applied, reading
 from contextpack.stable import Standing
-from contextpack.terms import terms
 from contextpack.tokens import profile_of
 from contextpackd.counters import counter
 from contextpackd.disk import check_root
 from contextpackd.grammars import grammars
 from contextpackd.queries import discovery_of
-from contextpackd.worker import INDEX_MODEL
+from contextpackd.worker import INDEX_MODEL, Words
 from contextpackd.workspace import Workspace, engine
 
 QUERIES = (
@@ -44,6 +43,7 @@ ROUNDS = 12
 
 GRAMMARS = grammars()
 COUNT = counter(profile_of(INDEX_MODEL))
+LEXICON = Words().lexicon
 
 
 def best_ms(work: Callable[[], object]) -> float:
@@ -95,7 +95,9 @@ def costs(workspace: Workspace, snapshot: Snapshot, query: str) -> tuple[float, 
 
 def edited(snapshot: Snapshot, path: str, text: str) -> Snapshot:
     source = snapshot.sources[path]
-    said, counted = facts(text, source.language, grammars=GRAMMARS, count=COUNT, split=terms)
+    said, counted = facts(
+        text, source.language, grammars=GRAMMARS, count=COUNT, lexicon=LEXICON
+    )
     digest = f"edited-{len(text)}-{source.digest}"
     read = reading(path, digest, len(text), 0.0, encoded(said), encoded_terms(counted))
     return applied(snapshot, Change(read=(read,)))[0]

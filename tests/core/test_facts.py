@@ -1,13 +1,17 @@
 """Facts exist for any text, and their chunks cover it."""
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextpack.terms import terms, words
 from contextpack.text import Lines, split_lines
 from harness.cases import read_cases
 from harness.golden import CASES
-from harness.memory import facts_of
+from harness.memory import facts_of, read_of
 from harness.paths import FIXTURES
 
 SOURCES = [
@@ -155,3 +159,34 @@ def test_the_signature_of_a_long_definition_stands_with_its_body() -> None:
 def test_a_line_of_one_unit_is_read_once(path: str, unit: str) -> None:
     # Quadratic scanners would take minutes for this. Parsers are: they need a deadline around them.
     assert facts_of(path, "x" + unit * 30_000 + "y\n").n_lines >= 1
+
+
+@given(text=st.sampled_from(SOURCES) | st.text("ab_ \n\r(é", max_size=200))
+def test_each_term_of_a_chunk_is_counted(text: str) -> None:
+    made, counted = read_of("a.py", text)
+    lines = split_lines(text)
+    vocabulary = counted.vocabulary.split("\n")
+    spoken = [
+        Counter(term for word in words(written) for term in terms(word))
+        for chunk in made.chunks
+        for written in ["".join(lines[chunk.lines.start - 1 : chunk.lines.end])]
+    ]
+    defined: list[Counter[str]] = [Counter() for _ in made.chunks]
+    for symbol in made.symbols:
+        for chunk, count in zip(made.chunks, defined, strict=True):
+            if chunk.lines.start <= symbol.lines.end and symbol.lines.start <= chunk.lines.end:
+                count.update(term for word in words(symbol.name) for term in terms(word))
+    chunks, terms_of = (np.frombuffer(c, "<u4") for c in (counted.chunks, counted.terms))
+    body, names = (np.frombuffer(c, "<u2") for c in (counted.body, counted.names))
+    rows = list(zip(*(c.tolist() for c in (chunks, terms_of, body, names)), strict=True))
+    found = {(chunk, vocabulary[term]): (uses, named) for chunk, term, uses, named in rows}
+    assert rows == sorted(rows)
+    assert len(found) == len(rows)
+    assert found == {
+        (chunk, term): (spoken[chunk][term], defined[chunk][term])
+        for chunk in range(len(made.chunks))
+        for term in spoken[chunk] | defined[chunk]
+    }
+    # In the order in which they come, all texts before all names.
+    order = [term for count in (*spoken, *defined) for term in count]
+    assert vocabulary == (list(dict.fromkeys(order)) or [""])

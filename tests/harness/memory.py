@@ -14,14 +14,15 @@ from contextpack.request import Request
 from contextpack.resolve import is_config
 from contextpack.snapshot import Reading, Snapshot, reading, snapshot
 from contextpack.stable import follows
-from contextpack.terms import terms
 from contextpack.text import Lines
 from contextpack.tokens import profile_of, usable_budget
 from contextpackd.counters import counter
 from contextpackd.grammars import grammars
+from contextpackd.worker import Words
 
 GRAMMARS = grammars()
 COUNT = counter(profile_of("o200k"))
+LEXICON = Words().lexicon
 
 # Cases must not change when Python's standard library grows.
 STANDARD_LIBRARY = frozenset(
@@ -34,7 +35,7 @@ def facts_of(path: str, text: str) -> Facts:
 
 
 def read_of(path: str, text: str) -> tuple[Facts, TermCounts]:
-    return facts(text, language_of(path), grammars=GRAMMARS, count=COUNT, split=terms)
+    return facts(text, language_of(path), grammars=GRAMMARS, count=COUNT, lexicon=LEXICON)
 
 
 def reading_of(path: str, text: str, modified: float = 0.0) -> Reading:

@@ -16,9 +16,9 @@ from contextpack.facts import facts
 from contextpack.languages import FURTHER, GRAMMAR_SOURCES, language_of
 from contextpack.model import Facts, TermCounts
 from contextpack.snapshot import Snapshot
-from contextpack.terms import terms
 from contextpack.text import split_lines
 from contextpackd import grammars as loading
+from contextpackd.worker import Words
 from harness.memory import COUNT, facts_of, read_of, snapshot_of
 from harness.trees import build, cases
 
@@ -36,7 +36,7 @@ def read_without(missing: frozenset[str], path: str, text: str) -> tuple[Facts, 
     """A file's facts and terms when these languages' grammars could not be loaded."""
     installed = loading.grammars()
     left = {name: installed[name] for name in installed if name not in missing}
-    return facts(text, language_of(path), grammars=left, count=COUNT, split=terms)
+    return facts(text, language_of(path), grammars=left, count=COUNT, lexicon=Words().lexicon)
 
 
 def edges(snapshot: Snapshot) -> list[list[str]]:
@@ -247,7 +247,7 @@ def test_without_the_further_grammars_their_files_are_plain_chunks(
     monkeypatch.setitem(sys.modules, "tree_sitter_languages", None)
     hidden = loading.grammars()
     assert sorted(hidden) == sorted(name for name, _ in GRAMMAR_SOURCES)
-    found = facts(text, "kotlin", grammars=hidden, count=COUNT, split=terms)[0]
+    found = facts(text, "kotlin", grammars=hidden, count=COUNT, lexicon=Words().lexicon)[0]
     assert (found.symbols, found.problems) == ((), ("no grammar",))
     assert [(chunk.lines.start, chunk.lines.end) for chunk in found.chunks] == [(1, 3)]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from contextpack.codec import decoded, decoded_terms
+from contextpack.facts import Lexicon
 from contextpack.languages import language_of
 from contextpack.model import Reason
 from contextpackd import pool as pool_module
 from contextpackd import worker
 from contextpackd.child import TASK_BYTES
 from contextpackd.pool import Pool, fits_inline
-from contextpackd.worker import Job, Kit, Made
+from contextpackd.worker import Job, Kit, Made, Words
 from harness.hanging import HANGING
 from harness.memory import COUNT, GRAMMARS, read_of
 from harness.paths import FIXTURES
@@ -317,12 +318,24 @@ def test_where_no_worker_starts_files_are_read_here(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_fault_of_ours_costs_one_file(capsys: pytest.CaptureFixture[str]) -> None:
-    def split(word: str) -> tuple[str, ...]:
+    def numbers(word: str) -> tuple[int, ...]:
         raise MemoryError(f"no room for {word}\nand more")
 
-    found = worker.made(job(3, "a.py", "x = 1\n"), Kit(GRAMMARS, COUNT, split))
+    found = worker.made(
+        job(3, "a.py", "x = 1\n"), Kit(GRAMMARS, COUNT, Lexicon(numbers, ()), Words().forget)
+    )
     assert found == Made(3, Reason.CRASHED, "MemoryError: no room for x")
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_facts_do_not_depend_on_what_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = job(1, "a.py", "def load(key): ...\n"), job(2, "b.py", "key = load(other)\n")
+    tools = worker.kit(GRAMMARS)
+    expected = worker.made(one, tools), worker.made(other, tools)
+    monkeypatch.setattr(worker, "MAX_KNOWN_WORDS", 2)
+    forgetful = worker.kit(GRAMMARS)
+    assert (worker.made(one, forgetful), worker.made(other, forgetful)) == expected
+    assert len(forgetful.lexicon.terms) == len({"key", "load", "other"})
 
 
 def test_a_few_small_files_are_not_worth_a_process() -> None:
