@@ -95,6 +95,33 @@ def test_past_commits_are_part_of_the_snapshot_and_kept_between_runs(
     assert rank(Workspace(root, shared).scan(ALL).snapshot, "escape quotes").files == ranked
 
 
+def test_a_head_that_moves_without_any_file_wakes_who_waits(
+    shared: Engine, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    run_git(root, "init", "-q")
+    for message in ("first", "second"):
+        run_git(root, "add", ".")
+        run_git(root, "commit", "-qm", message, "--allow-empty")
+    run_git(root, "branch", "side")
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    branch = run_git(root, "symbolic-ref", "HEAD").strip()
+    run_git(root, "update-ref", branch, "HEAD~1")
+    assert workspace.wait(60.0)
+    before = workspace.scan(ALL).snapshot.history.head
+    # The branch is another one, at the second commit.
+    run_git(root, "symbolic-ref", "HEAD", "refs/heads/side")
+    assert workspace.wait(60.0)
+    assert before != workspace.scan(ALL).snapshot.history.head
+    workspace.wait(0.0)
+    workspace.scan(ALL)
+    run_git(root, "update-ref", "refs/heads/side", "HEAD~1")
+    assert workspace.wait(60.0)
+    assert before == workspace.scan(ALL).snapshot.history.head
+    workspace.close()
+
+
 def test_a_moved_file_keeps_its_facts(shared: Engine, root: Path) -> None:
     workspace = Workspace(root, shared)
     before = workspace.scan(ALL).snapshot.sources["m0.py"]
