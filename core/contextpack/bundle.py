@@ -165,8 +165,8 @@ def finish(
         repeats=chosen.duplicates,
         is_capped=plan.is_capped,
     )
-    score = total_score(shelf, choices)
-    fresh_score = score if shelf is fresh else total_score(fresh, choices)
+    score = total_score(shelf, choices, desk.texts)
+    fresh_score = score if shelf is fresh else total_score(fresh, choices, desk.texts)
     is_new = previous is None or text != previous.text
     return Pack(
         text=text,
@@ -277,7 +277,8 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
-    order = [candidate for candidate in choice.order if _says_something(candidate, desk)]
+    silent = [candidate for candidate in choice.order if not _says_something(candidate, desk)]
+    order = [candidate for candidate in choice.order if candidate not in silent]
     for piece in choice.pieces:
         shelf = with_piece(shelf, piece, desk) or shelf
     # That strategy has pointed to files already, as far as they are worth it.
@@ -286,6 +287,9 @@ def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
     if room and missed:
         shelf = with_pointers(shelf, order, desk)
         shelf, missed = _put(shelf, missed, desk)
+    if not missed:
+        # Where there is room for everything, files are whole rather than without their start.
+        shelf, _ = _put(shelf, silent, desk)
     for candidate in missed[:MAX_CUT_TRIES]:
         if _introduces_nothing(candidate, shelf):
             continue

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from contextpack.model import Path, Reason
+from contextpack.secrets import key_rule
 from contextpack.text import split_lines
 
 SNIFFED_CHARACTERS = 8000  # What git looks at to tell a binary file, in characters.
@@ -108,9 +109,11 @@ def named_reason(path: Path) -> Reason | None:
 
 
 def content_reason(path: Path, text: str) -> Reason | None:
-    """Why a text is not worth a place in a bundle: binary, minified, generated, or None."""
+    """Why a text has no place in a bundle: binary, secret, minified, generated, or None."""
     if is_binary_content(text):
         return Reason.BINARY
+    if key_rule(path, text):
+        return Reason.SECRET
     if reason := named_reason(path):
         return reason
     if _MINIFIABLE.fullmatch(path.lower()) and _is_minified(text):

@@ -49,7 +49,7 @@ class Reason(StrEnum):
     IGNORED = "ignored"  # `rule` says which ignore rule, as `file:line: pattern`.
     EXCLUDED = "excluded"  # An `exclude` option matches it.
     NOT_INCLUDED = "not-included"  # There are `include` options and none matches it.
-    SECRET = "secret"  # Its name says that it holds credentials.
+    SECRET = "secret"  # Its name says that it holds credentials, or it holds a private key.
     BINARY = "binary"
     TOO_LARGE = "too-large"
     MINIFIED = "minified"

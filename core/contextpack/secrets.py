@@ -1,6 +1,7 @@
-"""Names of files that hold credentials. Such files are left out before anything reads them.
+"""Files that hold credentials. By their names they are left out before anything reads them.
 
-Only the name is judged here, never the content. Source code about secrets (`secrets.py`,
+Of contents only private keys are known, in files that are neither code nor prose: those show
+keys of tests and examples. Of names: source code about secrets (`secrets.py`,
 `keystore.ts`), public keys and templates (`.env.example`) are no secrets. A backup or an editor's
 file is judged by the name that it was made from: `id_rsa~` is `id_rsa`, `.env.example.bak` is
 `.env.example`. Directories are not: what is in `.aws.bak/` is judged by its own name.
@@ -150,6 +151,14 @@ _GROUPS = (
     ),
 )
 
+# PEM and OpenPGP armour, as it is or in a JSON string; headers may stand before the key itself.
+# What has no key behind it speaks of one.
+_KEY_MARK = "PRIVATE KEY"
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,400}?"
+    r"[A-Za-z0-9+/]{32}"
+)
+
 # What the last part of a path holds, before and after an affix is taken off, if it is to match a
 # `name` above: most names have none of it, and are done. No dot, since an affix may stand there.
 _HINT = re.compile(
@@ -173,6 +182,20 @@ def secret_rule(path: str) -> str | None:
         if group:
             return f"{group.rule}: {name if group.name else path}"
     return None
+
+
+def key_rule(path: str, text: str) -> str | None:
+    """Which line begins a private key in a file that is no code and no prose, or None.
+
+    The rule never holds any of the key.
+    """
+    if _KEY_MARK not in text or is_about_name(path.rpartition("/")[2]):
+        return None
+    found = _KEY_BLOCK.search(text)
+    if found is None:
+        return None
+    n_before = text.count("\n", 0, found.start())
+    return f"private key: line {n_before + 1}"
 
 
 def is_telling_directory(directory: str) -> bool:

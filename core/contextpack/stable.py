@@ -38,7 +38,7 @@ from contextpack.shelf import (
     with_lines,
     without,
 )
-from contextpack.text import split_lines
+from contextpack.text import Lined, Lines, split_lines
 
 # By so much must a newcomer's score pass that of a piece whose place it takes; and so much of the
 # fresh choice's score may stability cost at most. Of a hundred edits in Django one moved the score
@@ -144,8 +144,8 @@ def successor(fresh: Shelf, standing: Standing, field: Field, desk: Desk) -> She
         if moved.pieces == current.pieces:
             break
         current = moved
-    fresh_score = total_score(fresh, field)
-    is_too_dear = total_score(current, field) < (1 - MARGIN) * fresh_score
+    fresh_score = total_score(fresh, field, desk.texts)
+    is_too_dear = total_score(current, field, desk.texts) < (1 - MARGIN) * fresh_score
     return fresh if is_too_dear else current
 
 
@@ -159,13 +159,16 @@ def follows(request: Request, standing: Standing) -> bool:
     )
 
 
-def total_score(shelf: Shelf, field: Field) -> float:
+def total_score(shelf: Shelf, field: Field, texts: Mapping[Path, Lined]) -> float:
     """The sum of the scores of the candidates that stand on a shelf with all their lines."""
     by_path: dict[Path, list[Candidate]] = {}
     for candidate in field.candidates:
         if candidate.path in shelf.pieces:
             by_path.setdefault(candidate.path, []).append(candidate)
-    scores = (_score(piece, by_path.get(path, ())) for path, piece in shelf.pieces.items())
+    scores = (
+        _score(piece, by_path.get(path, ()), texts.get(path))
+        for path, piece in shelf.pieces.items()
+    )
     return round(sum(scores), SCORE_DIGITS)
 
 
@@ -283,7 +286,8 @@ def _with_newcomers(
             continue
         if old is not None:
             own = by_path.get(path, ())
-            if not _is_better(_score(piece, own), _score(old, own)):
+            text = desk.texts.get(path)
+            if not _is_better(_score(piece, own, text), _score(old, own, text)):
                 continue
         thinner = _without_twins(shelf, path, field, scores, desk)
         if thinner is not None:
@@ -351,13 +355,22 @@ def _is_better(score: float, other: float) -> bool:
     return score > other and score >= round((1 + MARGIN) * other, SCORE_DIGITS)
 
 
-def _score(piece: Piece, candidates: Sequence[Candidate]) -> float:
+def _score(piece: Piece, candidates: Sequence[Candidate], text: Lined | None) -> float:
+    """The sum of the scores of the candidates of a piece's file that it shows."""
+    if text is None:
+        return 0.0
     shown = ranges(piece)
     return sum(
         candidate.score
         for candidate in candidates
-        if any(
-            span.start <= candidate.lines.start and candidate.lines.end <= span.end
-            for span in shown
-        )
+        if any(_holds(span, candidate.lines, text) for span in shown)
     )
+
+
+def _holds(span: Lines, lines: Lines, text: Lined) -> bool:
+    """Whether a span has all these lines, but for blank ones at their ends: a shelf has none."""
+    if lines.end < span.start or span.end < lines.start:
+        return False
+    before = Lines(lines.start, span.start - 1) if lines.start < span.start else None
+    behind = Lines(span.end + 1, lines.end) if span.end < lines.end else None
+    return not any(text.of(part).strip() for part in (before, behind) if part)

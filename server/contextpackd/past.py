@@ -73,19 +73,31 @@ class Past:
         except GitUnavailable:
             self._history = NO_HISTORY
 
+    def files(self) -> frozenset[str]:
+        """The files, there or not, of which one is another where HEAD moves. Absolute paths."""
+        found = self._head_files()
+        return frozenset() if found is None else frozenset(map(str, found))
+
     def _head_marks(self) -> Marks:
         """What changes when HEAD moves: its file, that of its branch, and the packed ones."""
+        found = self._head_files()
+        if found is None:
+            return ()
+        head, packed, tables, *branch = found
+        contents = [small_content(file, 0) for file in (head, *branch)]
+        return (*contents, _stat(packed), _stat(tables))
+
+    def _head_files(self) -> tuple[Path, ...] | None:
         top = repository_top(self._root)
         common = None if top is None else common_git_dir(top)
         if top is None or common is None:
-            return ()
-        own = git_link(top) or common
-        head = small_content(own / "HEAD", 0) or b""
-        branch = None
-        if head.startswith(_REF) and b"\0" not in head:
-            branch = small_content(common / os.fsdecode(head.removeprefix(_REF).strip()), 0)
-        packs = [_stat(common / name) for name in ("packed-refs", "reftable/tables.list")]
-        return (head, branch, *packs)
+            return None
+        head = (git_link(top) or common) / "HEAD"
+        said = small_content(head, 0) or b""
+        packs = [common / name for name in ("packed-refs", "reftable/tables.list")]
+        if not said.startswith(_REF) or b"\0" in said:
+            return (head, *packs)
+        return (head, *packs, common / os.fsdecode(said.removeprefix(_REF).strip()))
 
 
 def _stat(file: Path) -> tuple[int, int, int] | None:

@@ -25,6 +25,7 @@ from contextpackd.disk import Discovery
 from contextpackd.errors import GitUnavailable, OptionProblem, Superseded
 from contextpackd.git import commit_times
 from contextpackd.joint import Site, advice, by_root, path_of, shown_roots, under
+from contextpackd.revisions import Revisions
 from contextpackd.view import Progress
 from contextpackd.worker import INDEX_MODEL
 from contextpackd.workspace import Scan
@@ -33,6 +34,8 @@ from contextpackd.workspace import Scan
 # an error rather than an answer about no moment at all.
 MAX_ATTEMPTS = 5
 
+# Of what a warning is about.
+MAX_NAMED = 3
 
 FileScorer = Callable[[str, Mapping[model.Path, str]], Mapping[model.Path, float]]
 """The task in words, and the texts of all candidates by path, to scores: higher is better, and
@@ -374,7 +377,30 @@ def _entry_warnings(
                 "no-changes", f"nothing that {kind}can be shown differs from {request.revision}"
             )
         )
+    if request.revision is not None and (passed_over := _submodules(workspace, scan)):
+        named = ", ".join(map(display_path, passed_over[:MAX_NAMED]))
+        more = len(passed_over) - MAX_NAMED
+        told = f"{named} and {more} more" if more > 0 else named
+        found.append(
+            Warned(
+                "submodules",
+                f"changes inside of submodules are not looked at: {told}; ask with one as root",
+            )
+        )
     return found
+
+
+def _submodules(workspace: Site, scan: Scan) -> list[str]:
+    """The submodules with files among the candidates, where changes were asked for."""
+    found = [
+        under(name, folder)
+        for name, site in workspace.sites.items()
+        for folder in sorted(site.kept(Revisions.submodules))
+    ]
+    sources = scan.snapshot.sources
+    return [
+        folder for folder in found if any(path.startswith(f"{folder}/") for path in sources)
+    ]
 
 
 def _warnings(query: str, scan: Scan, made: Made) -> tuple[Warned, ...]:

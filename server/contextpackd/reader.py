@@ -17,6 +17,7 @@ from contextpack.content import content_reason, decoded, named_reason
 from contextpack.languages import language_of
 from contextpack.model import Path as FilePath
 from contextpack.model import Reason, Skip
+from contextpack.secrets import key_rule
 from contextpack.snapshot import Reading, Source, reading
 from contextpack.text import writable
 from contextpackd import disk
@@ -250,7 +251,8 @@ class Reader:
         path = content.candidate.path
         # Facts belong to a text, but some names alone keep a file out.
         if reason := content_reason(path, text.text):
-            return Read(path, Skip(path, reason), content.is_young, None)
+            skip = Skip(path, reason, key_rule(path, text.text))
+            return Read(path, skip, content.is_young, None)
         try:
             result = _reading(content, stored, is_lossy=text.is_lossy)
         except Damaged:

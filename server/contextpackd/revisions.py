@@ -94,6 +94,10 @@ class Revisions:
         self._marks, self._index = marks, _index(self._root, written_at)
         return self._index
 
+    def submodules(self) -> frozenset[str]:
+        """The submodules in the index that was asked for last. Their files are not compared."""
+        return self._index.submodules if self._index is not None else frozenset()
+
     def unlike(self, sources: Mapping[str, Source]) -> tuple[dict[str, str], list[str]]:
         """The files that may have another text than the index says, and those that it has not.
 

@@ -421,7 +421,8 @@ def _because_out(found: Why, what: str) -> str:
         case Reason.NOT_INCLUDED:
             return "there are include options and none matches it"
         case Reason.SECRET:
-            return f"{display_path(entry.path)} is named like something that holds credentials"
+            held = f" ({display_path(entry.rule)})" if entry.rule else ""
+            return f"{display_path(entry.path)} is taken to hold credentials{held}"
         case _:
             return f"{display_path(entry.path)} is left out as {entry.reason.value}{rule}"
 

@@ -31,6 +31,7 @@ from contextpack.content import content_reason, decoded
 from contextpack.facts import Lexicon, facts
 from contextpack.languages import Grammar
 from contextpack.model import BatchCounter, Reason
+from contextpack.secrets import key_rule
 from contextpack.terms import terms
 from contextpack.text import writable
 from contextpack.tokens import profile_of
@@ -73,9 +74,9 @@ class Made:
 
     id: int
     reason: Reason | None = None
-    """Binary, minified, generated, too slow or crashed; None when there are facts."""
+    """Binary, secret, minified, generated, too slow or crashed; None when there are facts."""
     rule: str | None = None
-    """What went wrong, in words."""
+    """What went wrong, or what is secret, in words."""
     encoding: str = ""
     is_lossy: bool = False
     """Whether bytes were guessed or replaced."""
@@ -149,7 +150,7 @@ def _made(job: Job, tools: Kit) -> Made:
     if found is None:
         return Made(job.id, Reason.BINARY)
     if reason := content_reason(job.path, found.text):
-        return Made(job.id, reason)
+        return Made(job.id, reason, key_rule(job.path, found.text))
     tools.forget()
     said, counted = facts(
         found.text,

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import contextpack
 from contextpack import model
-from contextpack.history import History
 from contextpack.snapshot import Snapshot
 from contextpack.tokens import Profile
 from contextpackd import disk, heap, settings
@@ -158,6 +157,8 @@ class Workspace:
         )
         self._views: dict[Discovery, View] = {}
         self._past: Past | None = None
+        self._of_head: frozenset[str] = frozenset()
+        """The files that tell where HEAD is: a commit need not touch any that was listed."""
         self._revisions = Revisions(root)
         self._buffers: dict[model.Path, Buffer] = {}
         self._watch: Watch | None = None
@@ -194,6 +195,9 @@ class Workspace:
         view = self._view(discovery)
         efforts: list[Effort] = []
         freshness = WATCHED
+        of_head = self._known_past().files()
+        self._is_followed = self._is_followed and of_head == self._of_head
+        self._of_head = of_head
         with _uncollected() if self._watches else nullcontext():
             for _ in range(MAX_ROUNDS):
                 if self._note_changes() == SCANNED:
@@ -207,7 +211,7 @@ class Workspace:
         effort = sum(efforts, Effort())
         if self._watches and effort.n_read >= TRIMMED_FILES:
             heap.trim()
-        view.remember(self._history())
+        view.remember(self._known_past().history())
         if with_graph:
             view.restore_graph()
         return Scan(
@@ -306,7 +310,7 @@ class Workspace:
             return False
         surveys = [view.survey for view in self._views.values()]
         directories = frozenset[model.Path]().union(*(one.directories() for one in surveys))
-        files = frozenset[str]().union(*(one.inputs() for one in surveys))
+        files = self._of_head.union(*(one.inputs() for one in surveys))
         self._is_followed = True
         if self._watch is None:
             self._watch = Watch(self.root, directories, files)
@@ -314,10 +318,10 @@ class Workspace:
         self._watch.follow(directories, files)
         return True
 
-    def _history(self) -> History:
+    def _known_past(self) -> Past:
         if self._past is None:
             self._past = Past(self.root, self._shared.store.saved_parts(self.root, [HISTORY]))
-        return self._past.history()
+        return self._past
 
     def _view(self, discovery: Discovery) -> View:
         view = self._views.pop(discovery, None)

@@ -308,6 +308,15 @@ def test_a_licence_alone_introduces_nothing(start: str, is_shown: bool) -> None:
     assert is_shown is (start.splitlines()[-1] in pack.text)
 
 
+def test_a_file_with_a_licence_is_whole_where_there_is_room() -> None:
+    body = "\tcomma = replaced(comma)\n" * 60
+    start = "// Copyright of somebody.\n\npackage comma\n"
+    files = {"find.go": f"{start}\n\nfunc semicolon() {{\n{body}}}\n"}
+    for budget, detail in ((4000, Detail.WHOLE), (460, Detail.CHUNKS)):
+        (item,) = packed(files, Request(query="semicolon", budget_tokens=budget)).items
+        assert detail is item.detail
+
+
 def test_a_small_budget_shows_a_part_of_the_best() -> None:
     files = {
         f"comma_{number}.py": f"def comma_{number}(comma):\n{FILLER}" for number in range(20)

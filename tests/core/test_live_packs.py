@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from contextpack.bundle import Pack
 from contextpack.model import Detail, Format, Outcome, Style
+from contextpack.plan import plan
 from contextpack.render import header, render_piece
 from contextpack.request import Forced, LedgerScope, Order, Request, Strategy
 from contextpack.stable import MARGIN, ChangeKind
-from contextpack.text import split_lines
-from harness.memory import COUNT, packed
+from contextpack.text import Lines, split_lines
+from harness.memory import COUNT, packed, snapshot_of
 
 WORDS = ["cart", "total", "login", "session", "parse", "render", "cache"]
 
@@ -335,3 +337,21 @@ def test_an_order_by_path_is_kept_with_a_predecessor_too() -> None:
     )
     paths = [item.path for item in second.items]
     assert sorted(paths) == paths
+
+
+def test_lines_that_end_in_blank_ones_count_for_the_score() -> None:
+    """A bundle shows no blank lines at the end of a range, and lacks nothing then."""
+    function = "def {0}(cart):\n    value = cart.{0}\n    return value\n\n\n"
+    filler = "".join(f"# number {n} of what nobody asks for {7 * n}\n" for n in range(60))
+    files = {
+        "a.py": "".join(map(function.format, ("total", "login", "render"))),
+        "b.py": f"import os\n\n{function.format('other')}{filler}\n{function.format('total')}",
+    }
+    request = Request(query="total login cart", budget_tokens=2000)
+    parts = plan(snapshot_of(files), request).candidates
+    pack = packed(files, request)
+    shown = {item.path: item.ranges for item in pack.items}
+    (start,) = (part.lines for part in parts if part.path == "b.py" and part.lines.start == 1)
+    assert shown["b.py"][0] == Lines(1, 5)
+    assert start.end > 5
+    assert pack.score == pytest.approx(sum(part.score for part in parts))

@@ -1,11 +1,19 @@
 """Names that hold credentials, and their neighbours that do not."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextpack import secrets
-from contextpack.secrets import is_about_name, is_secret_name, is_telling_directory, secret_rule
+from contextpack.secrets import (
+    is_about_name,
+    is_secret_name,
+    is_telling_directory,
+    key_rule,
+    secret_rule,
+)
 
 SECRET = [
     ".env",
@@ -242,3 +250,36 @@ def test_only_a_telling_directory_makes_a_difference(name: str, directory: str) 
         assert secret_rule(directory + name) == secret_rule("a/" + name)
         if is_about_name(name):
             assert secret_rule(directory + name) is None
+
+
+# Put together here, so that no scanner takes this file for one with keys.
+DASHES, WHAT = "-" * 5, "PRIVATE KEY"
+BODY = "MIIEowIBAAKCAQEA" * 4
+KEY = f"{DASHES}BEGIN RSA {WHAT}{DASHES}\n{BODY}\n{DASHES}END RSA {WHAT}{DASHES}\n"
+HEADED = KEY.replace(BODY, f"Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n{BODY}")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "rule"),
+    [
+        ("deploy.txt", f"the key\n\n{KEY}", "private key: line 3"),
+        ("notes", KEY.replace("RSA ", ""), "private key: line 1"),
+        ("notes", KEY.replace("RSA ", "OPENSSH "), "private key: line 1"),
+        (
+            "notes",
+            KEY.replace("RSA ", "PGP ").replace(WHAT, f"{WHAT} BLOCK"),
+            "private key: line 1",
+        ),
+        ("notes", HEADED, "private key: line 1"),
+        ("account.json", json.dumps({"private_key": KEY}), "private key: line 1"),
+        # Code and prose show keys of tests and examples.
+        ("test_tls.py", KEY, None),
+        ("tls.md", KEY, None),
+        ("notes", KEY.replace("PRIVATE", "PUBLIC"), None),
+        ("notes", f"begins with {DASHES}BEGIN {WHAT}{DASHES} and has no more\n", None),
+    ],
+)
+def test_private_keys_are_known_by_what_is_in_a_file(
+    path: str, text: str, rule: str | None
+) -> None:
+    assert rule == key_rule(path, text)

@@ -299,7 +299,7 @@ def test_eval_says_how_well_past_commits_are_found(
 
 
 @pytest.mark.parametrize(
-    "command", [["why", "a.py", "x"], ["graph"], ["answer", "b"], ["eval"]]
+    "command", [["why", "a.py", "x"], ["graph"], ["verify", "b"], ["eval"]]
 )
 def test_a_second_root_is_refused_where_one_is_asked(shop: Path, command: list[str]) -> None:
     done = run(*command, "--root", str(shop), "--root", str(shop / "src"))

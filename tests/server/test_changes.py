@@ -203,7 +203,9 @@ def test_line_ends_and_large_file_pointers_are_no_changes(root: Path, ask: Ask) 
     assert ask() == {}
 
 
-def test_files_of_a_submodule_are_left_to_it(root: Path, tmp_path: Path, ask: Ask) -> None:
+def test_files_of_a_submodule_are_left_to_it_and_the_answer_says_so(
+    root: Path, tmp_path: Path, ask: Ask, shared: Engine
+) -> None:
     other = tmp_path / "other"
     write(other, {"c.py": "x\n"})
     run_git(other, "init", "-q")
@@ -214,6 +216,15 @@ def test_files_of_a_submodule_are_left_to_it(root: Path, tmp_path: Path, ask: As
     write(root, {"module/c.py": "y\n", "a.py": edited(3)})
     assert ask() == {"a.py": [(3, 3)]}
     assert ask(root / "module") == {"c.py": [(1, 1)]}
+
+    def warnings(where: Path, **options: str) -> list[str]:
+        request = Request(query="line", **options)  # type: ignore[arg-type]  # by name
+        found = answer(Workspace(where, shared), request, lambda _done, _total: None)
+        return [one.message for one in found.warnings if one.kind == "submodules"]
+
+    told = "changes inside of submodules are not looked at: module; ask with one as root"
+    assert warnings(root, diff="HEAD") == [told]
+    assert warnings(root) == warnings(root / "module", diff="HEAD") == []
 
 
 def test_names_of_any_bytes(root: Path, ask: Ask) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contextpack.history import Commit
-from contextpack.model import Skip
+from contextpack.model import Reason, Skip
 from contextpack.rank import rank
 from contextpack.request import Request
 from contextpackd import git
@@ -93,6 +93,55 @@ def test_past_commits_are_part_of_the_snapshot_and_kept_between_runs(
 
     monkeypatch.setattr(git, "commits", commits)
     assert rank(Workspace(root, shared).scan(ALL).snapshot, "escape quotes").files == ranked
+
+
+def test_a_head_that_moves_without_any_file_wakes_who_waits(
+    shared: Engine, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate_git(monkeypatch, tmp_path / "home")
+    run_git(root, "init", "-q")
+    for message in ("first", "second"):
+        run_git(root, "add", ".")
+        run_git(root, "commit", "-qm", message, "--allow-empty")
+    run_git(root, "branch", "side")
+    workspace = Workspace(root, shared, watches=True)
+    workspace.scan(ALL)
+    branch = run_git(root, "symbolic-ref", "HEAD").strip()
+    run_git(root, "update-ref", branch, "HEAD~1")
+    assert workspace.wait(60.0)
+    before = workspace.scan(ALL).snapshot.history.head
+    # The branch is another one, at the second commit.
+    run_git(root, "symbolic-ref", "HEAD", "refs/heads/side")
+    assert workspace.wait(60.0)
+    assert before != workspace.scan(ALL).snapshot.history.head
+    workspace.wait(0.0)
+    workspace.scan(ALL)
+    run_git(root, "update-ref", "refs/heads/side", "HEAD~1")
+    assert workspace.wait(60.0)
+    assert before == workspace.scan(ALL).snapshot.history.head
+    workspace.close()
+
+
+def test_a_private_key_under_a_plain_name_stays_out(shared: Engine, root: Path) -> None:
+    what = "PRIVATE KEY-----"
+    key = f"# cart\n-----BEGIN {what}\n{'MIIEowIBAAKCAQEA' * 4}\n-----END {what}\n"
+    # Of a public one facts are kept, which the same text under another name gets, too.
+    write(root, {"deploy.pub": key})
+    Workspace(root, shared).scan(ALL)
+    write(root, {"moved": key, "open": "the open cart\n"})
+    workspace = Workspace(root, shared)
+    workspace.set_buffers({"open": buffer_of(key, 0.0)})
+    found = answer(workspace, Request(query="cart"), lambda _done, _total: None)
+    secret = [skip for skip in found.scan.snapshot.skipped if skip.reason is Reason.SECRET]
+    assert secret == [
+        Skip("moved", Reason.SECRET, "private key: line 2"),
+        Skip("open", Reason.SECRET, "private key: line 2"),
+    ]
+    assert {"moved", "open"}.isdisjoint(item.path for item in found.pack.items)
+    write(root, {"moved": "cart\n"})
+    workspace.set_buffers({})
+    found = answer(workspace, Request(query="cart"), lambda _done, _total: None)
+    assert {"moved", "open"} <= {item.path for item in found.pack.items}
 
 
 def test_a_moved_file_keeps_its_facts(shared: Engine, root: Path) -> None:
