@@ -15,7 +15,7 @@ from contextpackd import heap
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(50):
-        arrays = [np.ones(1 << 17) for _ in range(8)]
+        arrays = [np.ones(1 << 17) for _ in range(6)]
         del arrays
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
