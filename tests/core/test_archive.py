@@ -2,6 +2,7 @@
 
 import pytest
 
+from contextpack import archive
 from contextpack.archive import archived, archived_graph, restored, with_graph
 from contextpack.codec import Damaged
 from contextpack.rank import rank
@@ -28,12 +29,16 @@ def scores(made: Snapshot) -> dict[str, float]:
     return {path: found[slot] for path, slot in made.slots.items()}
 
 
+@pytest.mark.parametrize("many", [0, 100], ids=["one by one", "at once"])
 @pytest.mark.parametrize(
     "made",
     [snapshot_of({}), snapshot_of(FILES), applied(snapshot_of(FILES), EDITED)[0]],
     ids=["empty", "new", "changed"],
 )
-def test_what_is_read_again_says_what_was_written(made: Snapshot) -> None:
+def test_what_is_read_again_says_what_was_written(
+    made: Snapshot, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MANY_FILES", many)
     found = again(made)
     assert dict(found.sources) == dict(made.sources)
     assert found.sources.keys() == made.sources.keys()
