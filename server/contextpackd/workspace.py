@@ -8,6 +8,7 @@ import gc
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,7 +180,12 @@ class Workspace:
         view = self._view(discovery)
         efforts: list[Effort] = []
         freshness = WATCHED
-        with _uncollected() if self._watches else nullcontext():
+        aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="history")
+        with aside, _uncollected() if self._watches else nullcontext():
+            # The first time git compares the contents of many commits, in a process of its own:
+            # the files can be read meanwhile.
+            is_first = self._past is None
+            history = aside.submit(self._history).result if is_first else self._history
             for _ in range(MAX_ROUNDS):
                 if self._note_changes() == SCANNED:
                     freshness = SCANNED
@@ -192,7 +198,7 @@ class Workspace:
         effort = sum(efforts, Effort())
         if self._watches and effort.n_read >= TRIMMED_FILES:
             heap.trim()
-        view.remember(self._history())
+        view.remember(history())
         if with_graph:
             view.restore_graph()
         return Scan(
