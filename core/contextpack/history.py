@@ -6,7 +6,7 @@ was said of it. Messages are not kept, only their terms.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import msgspec
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.codec import Damaged
+from contextpack.hunks import MAX_HUNKED_COMMITS, NO_HUNKS, Edit, Ints, carried
 from contextpack.model import Path
 from contextpack.terms import STOP_WORDS, terms, words
 
-Ints = NDArray[np.int32]
-
-HISTORY_VERSION = 1
+HISTORY_VERSION = 2
 """Kept by hand: raised when the index is made, written or read otherwise."""
 
 # Older commits are about code that is another by now: five years of a lively repository.
@@ -57,6 +56,8 @@ class Touch:
 
     path: Path
     moved_from: Path | None = None
+    hunks: Ints | None = field(default=None, compare=False)
+    """Of its diff, see `hunks.Edit`; None where they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class History:
     """The commit of each of the entries of `touched`; ascending."""
     touched: Ints
     """Which of `paths` it touched."""
+    hunks: Ints
+    """The lines of them that the newest commits changed, see `hunks.NO_HUNKS`."""
 
     @property
     def n_commits(self) -> int:
@@ -108,6 +111,7 @@ NO_HISTORY = History(
     paths=(),
     touching=_NO_INTS,
     touched=_NO_INTS,
+    hunks=NO_HUNKS,
 )
 
 
@@ -120,6 +124,7 @@ def extended(before: History, head: str, commits: Iterable[Commit]) -> History:
     lengths: list[int] = []
     entries: list[tuple[int, int, int]] = []
     touches: list[tuple[int, int]] = []
+    edits: list[Edit] = []
     for commit, made in enumerate(commits, before.n_commits):
         counts: dict[int, int] = {}
         for word in _telling(made.message):
@@ -133,8 +138,11 @@ def extended(before: History, head: str, commits: Iterable[Commit]) -> History:
         for touch in made.touched:
             if touch.moved_from is not None:
                 _move(touch.moved_from, touch.path, paths, numbers)
-            if len(made.touched) <= MAX_TOUCHED:
-                touches.append((commit, _number(touch.path, paths, numbers)))
+            number = _number(touch.path, paths, numbers)
+            is_telling = len(made.touched) <= MAX_TOUCHED
+            if is_telling:
+                touches.append((commit, number))
+            edits.append(Edit(commit, number, touch.hunks, is_telling))
     entry = np.array(entries, np.int32).reshape(-1, 3)
     old_terms = np.repeat(np.arange(len(before.vocabulary)), np.diff(before.starts))
     in_term = np.concatenate([old_terms, entry[:, 1]])
@@ -151,6 +159,7 @@ def extended(before: History, head: str, commits: Iterable[Commit]) -> History:
             paths=tuple(paths),
             touching=np.concatenate([before.touching, touch_pairs[:, 0]]),
             touched=np.concatenate([before.touched, touch_pairs[:, 1]]),
+            hunks=carried(before.hunks, edits),
         )
     )
 
@@ -183,10 +192,12 @@ def _move(old: Path, new: Path, paths: list[Path], numbers: dict[Path, int]) -> 
 
 
 def _shortened(history: History) -> History:
-    """Without the oldest commits where there are too many."""
-    n_gone = history.n_commits - MAX_COMMITS
+    """Without the oldest commits where there are too many, and the hunks of some more."""
+    n = history.n_commits
+    hunks = history.hunks[history.hunks[:, 0] >= n - MAX_HUNKED_COMMITS]
+    n_gone = n - MAX_COMMITS
     if n_gone <= 0:
-        return history
+        return replace(history, hunks=hunks)
     is_kept = history.commits >= n_gone
     in_term = np.repeat(np.arange(len(history.vocabulary)), np.diff(history.starts))
     touch = int(np.searchsorted(history.touching, n_gone))
@@ -198,6 +209,7 @@ def _shortened(history: History) -> History:
         uses=history.uses[is_kept],
         touching=history.touching[touch:] - n_gone,
         touched=history.touched[touch:],
+        hunks=hunks - np.array([n_gone, 0, 0, 0], np.int32),
     )
 
 
@@ -221,11 +233,13 @@ def alike(history: History, weights: Mapping[str, float]) -> Floats:
     return scores / total if total else scores
 
 
-def credited(history: History, weights: Mapping[str, float]) -> dict[Path, float]:
-    """The files that commits like the query touched, each with how much the best is like it."""
-    scores = alike(history, weights)
+def credited(history: History, said: Floats) -> dict[Path, float]:
+    """The files that commits like the query touched, each with how much the best is like it.
+
+    `said` is what `alike` gives.
+    """
     best = np.zeros(len(history.paths))
-    np.maximum.at(best, history.touched, scores[history.touching])
+    np.maximum.at(best, history.touched, said[history.touching])
     return _by_path(history.paths, best)
 
 
@@ -268,7 +282,7 @@ def _by_path(paths: tuple[Path, ...], values: Floats) -> dict[Path, float]:
     return {path: value for path, value in found if path}
 
 
-_Wire = tuple[int, str | None, str, bytes, bytes, bytes, bytes, list[Path], bytes, bytes]
+_Wire = tuple[int, str | None, str, bytes, bytes, bytes, bytes, list[Path], bytes, bytes, bytes]
 _DECODER = msgspec.msgpack.Decoder(_Wire)
 
 
@@ -285,6 +299,7 @@ def archived(history: History) -> bytes:
         list(history.paths),
         history.touching.tobytes(),
         history.touched.tobytes(),
+        history.hunks.tobytes(),
     )
     return msgspec.msgpack.encode(wire)
 
@@ -293,9 +308,8 @@ def restored(data: bytes) -> History:
     """The history that these bytes were made of. Raises `Damaged`."""
     try:
         wire = _DECODER.decode(data)
-        version, head, vocabulary, lengths, starts, commits, uses, paths, touching, touched = (
-            wire
-        )
+        version, head, vocabulary, lengths, starts, commits, uses, paths, *files = wire
+        touching, touched, hunks = files
         if version != HISTORY_VERSION:
             raise Damaged
         found: Sequence[str] = vocabulary.split("\n") if vocabulary else ()
@@ -309,6 +323,7 @@ def restored(data: bytes) -> History:
             paths=tuple(paths),
             touching=np.frombuffer(touching, np.int32),
             touched=np.frombuffer(touched, np.int32),
+            hunks=np.frombuffer(hunks, np.int32).reshape(-1, 4),
         )
     except (msgspec.MsgspecError, ValueError) as error:
         raise Damaged from error

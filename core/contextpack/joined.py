@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from contextpack.graph import Graph
 from contextpack.history import History
+from contextpack.hunks import NO_HUNKS
 from contextpack.model import Path, Skip
 from contextpack.postings import Bools, postings
 from contextpack.snapshot import Columns, Snapshot, Source, empty
@@ -197,6 +198,12 @@ def _history(members: Sequence[Member]) -> History:
     commits = [h.commits + first for h, first in zip(histories, first_commits, strict=False)]
     touching = [h.touching + first for h, first in zip(histories, first_commits, strict=False)]
     touched = [h.touched + first for h, first in zip(histories, first_paths, strict=False)]
+    hunks = [
+        h.hunks + np.array([first_commit, first_path, 0, 0])
+        for h, first_commit, first_path in zip(
+            histories, first_commits, first_paths, strict=False
+        )
+    ]
     return History(
         head=None,
         vocabulary=MappingProxyType(vocabulary),
@@ -211,4 +218,5 @@ def _history(members: Sequence[Member]) -> History:
         ),
         touching=_chained(touching).astype(np.int32),
         touched=_chained(touched).astype(np.int32),
+        hunks=np.concatenate([NO_HUNKS, *hunks]).astype(np.int32),
     )

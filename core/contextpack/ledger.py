@@ -209,6 +209,7 @@ _PART_REASONS = (
     ("reach", "imports lead to it"),
     ("chunk", "a part of it is about the query's words"),
     ("history", "a past commit that says the like touched it"),
+    ("touched", "a past commit that says the like changed these lines"),
     ("together", "past commits changed it together with a relevant file"),
     ("named", "the query says every word of its name"),
     ("stem", "the query's words are in its name"),

@@ -158,6 +158,11 @@ class Postings:
             start += len(segment.chunk_table)
         return []
 
+    def chunk_lines(self) -> Ints:
+        """The first and the last line of each chunk, shape (n, 2)."""
+        tables = [segment.chunk_table[:, :2] for segment in self.segments]
+        return np.concatenate([np.zeros((0, 2), np.int32), *tables])
+
     def n_stem_terms(self) -> Slots:
         """How many terms the name of each slot's file has."""
         counts = [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.entry import Entry
 from contextpack.factors import kind_factors
-from contextpack.history import companions, credited
+from contextpack.history import alike, companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.model import Path
 from contextpack.pieces import continued
@@ -31,19 +31,22 @@ from contextpack.ranking import (
 )
 from contextpack.related import related
 from contextpack.snapshot import Snapshot
+from contextpack.touched import touched
 
 # A name that a chunk defines says what the chunk is about: it counts as this many uses.
 NAME_USES = 3.0
 
 # The weights of the parts of a score; each part lies in [0, 1], 1 being the best in the workspace,
-# except for history, which is 1 for a message that says all of the query, and together, which is
-# a share of another file's score. What each is worth, with its interval, stands in ARCHITECTURE.md.
+# except for history and touched, which are 1 for a message that says all of the query, and
+# together, which is a share of another file's score. What each is worth, with its interval, stands
+# in ARCHITECTURE.md.
 CHUNK_WEIGHT = 1.0
 STEM_WEIGHT = 0.6
 NAMED_WEIGHT = 0.6
 DIRECTORY_WEIGHT = 0.15
 IMPORT_WEIGHT = 0.05
 HISTORY_WEIGHT = 0.6
+TOUCHED_WEIGHT = 0.6
 TOGETHER_WEIGHT = 0.5
 USED_WEIGHT = 0.2
 USING_WEIGHT = 0.2
@@ -103,13 +106,13 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     more, more_imports = (PASTLESS, PASTLESS_IMPORTS) if is_pastless else (1.0, 1.0)
     meant = meant_by(snapshot, asked)
     chunk_scores = bm25(_hits(postings, asked), postings.chunk_lengths, postings.n_chunks)
+    said = alike(snapshot.history, asked.weights)
     parts = {
         "stem": more * STEM_WEIGHT * _coverage(postings.in_stems, postings, asked),
         "named": NAMED_WEIGHT * _full_names(postings, asked),
         "directory": DIRECTORY_WEIGHT * _coverage(postings.in_directories, postings, asked),
         "mention": MENTION_WEIGHT * mentions(snapshot, asked, meant),
-        "history": HISTORY_WEIGHT
-        * _by_slot(snapshot, credited(snapshot.history, asked.weights)),
+        "history": HISTORY_WEIGHT * _by_slot(snapshot, credited(snapshot.history, said)),
     }
     text = sum(parts.values(), np.zeros(postings.n_slots))
     best_chunks = _scaled(best_by_file(chunk_scores, postings))
@@ -120,14 +123,16 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     # its neighbours and its past speak for it.
     about = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
     worded = np.where(chunk_scores > 0, parts["directory"][postings.chunk_slots], 0.0)
+    lifts = {"touched": TOUCHED_WEIGHT * touched(snapshot, said)}
     # What the query names outright is meant, whatever kind of file it is.
-    total = (own + worded + about[postings.chunk_slots]) * factors[postings.chunk_slots]
+    total = own + worded + lifts["touched"] + about[postings.chunk_slots]
+    total *= factors[postings.chunk_slots]
     parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
     # Likewise which part of a companion is meant, its words must say.
     worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
     total += worded * factors[postings.chunk_slots]
     used, using = related(postings, total)
-    lifts = {"used": more * USED_WEIGHT * used, "using": more * USING_WEIGHT * using}
+    lifts |= {"used": more * USED_WEIGHT * used, "using": more * USING_WEIGHT * using}
     total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
     best = best_by_file(total, postings)
     parts["file"] = FILE_SHARE * best / factors

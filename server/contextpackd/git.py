@@ -20,13 +20,16 @@ import re
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from contextpack.history import Commit, Touch
+from contextpack.hunks import MAX_HUNKED_COMMITS, NO_HUNKS
 from contextpack.text import display_path
 from contextpackd.errors import GitUnavailable
+from contextpackd.patches import TELLING, Patch, patches
 
 # Listing the index of 100 000 files takes a tenth of a second. What takes this long hangs, on a
 # dead network file system or on an ignore file that is a FIFO.
@@ -42,6 +45,8 @@ _HARDENED = (
     *("-c", "core.pager=cat"),
     *("-c", "core.untrackedCache=false"),
     *("-c", "submodule.recurse=false"),
+    *("-c", "core.quotePath=false"),  # Names that it quotes all the same have control characters.
+    *("-c", "core.bigFileThreshold=1m"),  # Do not compare what is too large for the index.
     *("-c", "log.showSignature=false"),  # It would run `gpg.program`.
     # A directory that merely looks like a bare repository has a configuration file, too.
     *("-c", "safe.bareRepository=explicit"),
@@ -229,6 +234,9 @@ def _environment() -> dict[str, str]:
 LOG_SECONDS = 5.0
 MAX_LOG_BYTES = 64 << 20
 
+# So much of a patch is in memory at once.
+BLOCK_BYTES = 1 << 20
+
 _COMMIT_MARK = re.compile(rb"\x01[0-9a-f]{40,64}")
 
 
@@ -252,22 +260,45 @@ def is_ancestor(folder: Path, commit: str, later: str) -> bool:
 def commits(folder: Path, until: str, after: str | None, n_most: int) -> tuple[Commit, ...]:
     """The commits up to one that touched what is below a folder, the oldest first.
 
-    No more than the newest `n_most` of those after `after`, without merges. Contents are never
-    read: a move counts as one only if the file stayed the same. Raises `GitUnavailable`.
+    No more than the newest `n_most` of those after `after`, without merges. A move counts as one
+    only if the file stayed the same. Contents are read of the newest `MAX_HUNKED_COMMITS` alone,
+    for their hunks. Raises `GitUnavailable`.
     """
-    options = (
-        "--no-merges", "--name-status", "--find-renames=100%", "--relative", "-z", "--no-color",
-        "--no-show-signature", "--no-ext-diff", "--no-textconv", "--encoding=UTF-8",
-        f"-O{os.devnull}", f"--max-count={n_most}", "--format=%x01%H%x00%B",
-    )  # fmt: skip
     span = until if after is None else f"{after}..{until}"
-    output, is_whole = _partial_output(folder, "log", *options, span, "--", ".")
+    shown = ("--name-status", "-z", f"--max-count={n_most}", "--format=%x01%H%x00%B")
+    output, is_whole = _partial_output(folder, "log", *_LOGGED, *shown, span, "--", ".")
     # What comes last may lack some of its files.
-    found = _commits(output) if is_whole else _commits(output)[:-1]
-    return tuple(reversed(found))
+    found = _commits(output, _patches(folder, span))
+    return tuple(reversed(found if is_whole else found[:-1]))
 
 
-def _commits(output: bytes) -> list[Commit]:
+_LOGGED = (
+    "--no-merges", "--no-follow", "--find-renames=100%", "--relative", "--no-color", "--no-show-signature",
+    "--no-ext-diff", "--no-textconv", "--encoding=UTF-8", f"-O{os.devnull}",
+)  # fmt: skip
+
+
+def _patches(folder: Path, span: str) -> dict[str, Patch]:
+    """The hunks of the newest commits, as far as git can tell."""
+    shown = (
+        "--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers",
+        "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--submodule=short",
+        "--no-color-moved", f"--max-count={MAX_HUNKED_COMMITS}", "--format=%x01%H",
+    )  # fmt: skip
+    try:
+        lines, is_whole = _partial_output(
+            folder, "log", *_LOGGED, *shown, span, "--", ".", telling=TELLING
+        )
+    except GitUnavailable:
+        # A clone may have the messages and not the contents.
+        return {}
+    found = patches(lines)
+    if not is_whole and found:
+        found.popitem()
+    return found
+
+
+def _commits(output: bytes, patches: Mapping[str, Patch]) -> list[Commit]:
     found: list[Commit] = []
     fields = iter(output.split(b"\0"))
     field = next(fields, None)
@@ -275,6 +306,7 @@ def _commits(output: bytes) -> list[Commit]:
         if not _COMMIT_MARK.fullmatch(field):
             field = next(fields, None)
             continue
+        patch = patches.get(os.fsdecode(field[1:]), {})
         message = next(fields, b"").decode("utf-8", "replace")
         touched: list[Touch] = []
         # A status is a letter; that of a move has a number and two paths.
@@ -282,18 +314,24 @@ def _commits(output: bytes) -> list[Commit]:
             status = field.lstrip(b"\n")
             if status.startswith(b"R"):
                 old = os.fsdecode(next(fields, b""))
-                touched.append(Touch(os.fsdecode(next(fields, b"")), old))
+                touched.append(Touch(os.fsdecode(next(fields, b"")), old, NO_HUNKS))
             elif status:
-                touched.append(Touch(os.fsdecode(next(fields, b""))))
+                path = os.fsdecode(next(fields, b""))
+                touched.append(Touch(path, hunks=patch.get(path)))
         found.append(Commit(message, tuple(touched)))
     return found
 
 
 def _partial_output(
-    folder: Path, *arguments: str, stdin: bytes = b"", max_bytes: int = MAX_LOG_BYTES
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    max_bytes: int = MAX_LOG_BYTES,
+    telling: re.Pattern[bytes] | None = None,
 ) -> tuple[bytes, bool]:
     """What git writes within the time of a log and this size, and whether that is all of it.
 
+    With a pattern, those of its lines alone: the others are not kept while they are read.
     Raises `GitUnavailable` where it writes nothing.
     """
     shown = display_path(str(folder))
@@ -316,7 +354,7 @@ def _partial_output(
     try:
         assert process.stdout is not None
         with process.stdout as stream:
-            output = stream.read(max_bytes)
+            output = _lines(stream, telling, max_bytes) if telling else stream.read(max_bytes)
             is_whole = not stream.read(1)
         if is_whole:
             process.wait()  # Git closes its output before it ends.
@@ -327,6 +365,16 @@ def _partial_output(
     if code and not output:
         raise GitUnavailable(shown, f"git {arguments[0]} ended with {code}")
     return output, is_whole and code == 0
+
+
+def _lines(stream: IO[bytes], telling: re.Pattern[bytes], max_bytes: int) -> bytes:
+    kept: list[bytes] = []
+    n_left, rest = max_bytes, b""
+    while n_left > 0 and (block := stream.read(min(BLOCK_BYTES, n_left))):
+        n_left -= len(block)
+        lines, _, rest = (rest + block).rpartition(b"\n")
+        kept += telling.findall(lines + b"\n")
+    return b"".join(kept)
 
 
 # History is read no further back than this many commits that touched the paths: the rest count

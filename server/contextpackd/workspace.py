@@ -8,6 +8,7 @@ import gc
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,10 +198,15 @@ class Workspace:
         view = self._view(discovery)
         efforts: list[Effort] = []
         freshness = WATCHED
-        of_head = self._known_past().files()
+        is_first, past = self._past is None, self._known_past()
+        of_head = past.files()
         self._is_followed = self._is_followed and of_head == self._of_head
         self._of_head = of_head
-        with _uncollected(serves=self._watches):
+        aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="history")
+        with aside, _uncollected(serves=self._watches):
+            # The first time git compares the contents of many commits, in a process of its own:
+            # the files can be read meanwhile.
+            history = aside.submit(past.history).result if is_first else past.history
             for _ in range(MAX_ROUNDS):
                 if self._note_changes() == SCANNED:
                     freshness = SCANNED
@@ -213,7 +219,7 @@ class Workspace:
         effort = sum(efforts, Effort())
         if self._watches and effort.n_read >= TRIMMED_FILES:
             heap.trim()
-        view.remember(self._known_past().history())
+        view.remember(history())
         if with_graph:
             view.restore_graph()
         return Scan(

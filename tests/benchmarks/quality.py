@@ -46,6 +46,7 @@ N_DRAWS = 1000
 ABLATIONS: Mapping[str, tuple[tuple[str, str, object], ...]] = {
     "kinds": (("factors", "KIND_FACTORS", {}), ("factors", "ASKED_FACTOR", 1.0)),
     "history": (("rank", "HISTORY_WEIGHT", 0.0),),
+    "touched": (("rank", "TOUCHED_WEIGHT", 0.0),),
     "together": (("rank", "TOGETHER_WEIGHT", 0.0),),
     "imports": (("rank", "IMPORT_WEIGHT", 0.0),),
     "used": (("rank", "USED_WEIGHT", 0.0),),

@@ -48,7 +48,7 @@ def check(ranking: Ranking) -> set[str]:
 
 @given(workspaces, queries)
 def test_the_parts_make_the_score(files: dict[str, str], query: str) -> None:
-    commits = [("total of the cart", list(files)[:2])]
+    commits = [("total of the cart", [f"{path}:1-9" for path in list(files)[:2]])]
     check(rank(replace(snapshot_of(files), history=history_of(commits)), query))
 
 
@@ -79,12 +79,14 @@ def test_every_part_of_the_rule_is_met() -> None:
         "tests/test_lexer.py": function("test_lexer", "comma"),
         "lexer/readme.md": "# Comma\n\nA comma.\n",
     }
-    made = replace(snapshot_of(files), history=history_of([("comma lexer", ["src/parser.py"])]))
+    made = replace(
+        snapshot_of(files), history=history_of([("comma lexer", ["src/parser.py:3-20"])])
+    )
     names = check(rank(made, "comma lexer in src/comma_lexer.py:45"))
     names |= check(rank(made, ""))
     # A part that appears must be known to the rule, and to this test.
     assert names == {
-        "stem", "named", "mention", "history", "imports", "used", "using",
+        "stem", "named", "mention", "history", "touched", "imports", "used", "using",
         "directory", "file", "piece", "chunk", "line", "factor", "header", "divisor", "importers",
         "depth",
     }  # fmt: skip

@@ -11,6 +11,7 @@ from contextpack.history import (
     NO_HISTORY,
     SMOOTHING,
     Commit,
+    History,
     Touch,
     alike,
     archived,
@@ -33,6 +34,10 @@ commits = st.builds(
 )
 
 
+def files(history: History, weights: dict[str, float]) -> dict[str, float]:
+    return credited(history, alike(history, weights))
+
+
 @given(st.lists(commits, max_size=8), st.integers(0, 8))
 def test_commits_that_come_later_give_the_same_as_all_at_once(
     made: list[Commit], n_first: int
@@ -46,7 +51,7 @@ def test_commits_that_come_later_give_the_same_as_all_at_once(
 def test_what_is_kept_is_what_was_there(made: list[Commit]) -> None:
     history = extended(NO_HISTORY, "a", made)
     assert archived(restored(archived(history))) == archived(history)
-    assert credited(restored(archived(history)), WEIGHTS) == credited(history, WEIGHTS)
+    assert files(restored(archived(history)), WEIGHTS) == files(history, WEIGHTS)
 
 
 def test_damaged_bytes_are_no_history() -> None:
@@ -62,7 +67,7 @@ def test_the_oldest_commits_go_when_there_are_too_many() -> None:
     new = [Commit("comma", (Touch("new.py"),))] * MAX_COMMITS
     history = extended(extended(NO_HISTORY, "a", old), "b", new)
     assert history.n_commits == MAX_COMMITS
-    assert list(credited(history, WEIGHTS)) == ["new.py"]
+    assert list(files(history, WEIGHTS)) == ["new.py"]
     assert alike(history, {"lexer": 1.0}).max() == 0
 
 
@@ -70,8 +75,8 @@ def test_a_query_that_no_commit_is_about_makes_none_stand_out() -> None:
     history = extended(
         NO_HISTORY, "a", [Commit("glob", (Touch("a.py"),)), Commit("lexer", (Touch("b.py"),))]
     )
-    (all_of_it,) = credited(history, {"glob": 1.0}).values()
-    (a_part,) = credited(history, {"glob": 1.0, "comma": 1.0, "unicorn": 1.0}).values()
+    (all_of_it,) = files(history, {"glob": 1.0}).values()
+    (a_part,) = files(history, {"glob": 1.0, "comma": 1.0, "unicorn": 1.0}).values()
     assert 0 < a_part < all_of_it
 
 

@@ -52,10 +52,10 @@ def test_two_roots_give_what_one_folder_around_them_gives(data: st.DataObject) -
 
 def test_edges_and_commits_stay_those_of_their_root() -> None:
     shop = replace(
-        snapshot_of(SHOP), history=history_of([("total of carts", ["cart.py"]), ("x", [])])
+        snapshot_of(SHOP), history=history_of([("total of carts", ["cart.py:1-2"]), ("x", [])])
     )
     bank = replace(
-        snapshot_of(BANK), history=history_of([("refuse overdrafts", ["src/account.py"])])
+        snapshot_of(BANK), history=history_of([("refuse overdrafts", ["src/account.py:1-1"])])
     )
     both = joined([Member("shop", shop), Member("bank", bank)])
     ends = zip(both.importing.tolist(), both.imported.tolist(), strict=True)
@@ -67,6 +67,12 @@ def test_edges_and_commits_stay_those_of_their_root() -> None:
     touched = rank(both, "carts").file("shop/cart.py")
     assert touched is not None
     assert touched.parts["history"] > 0
+    hunks = [
+        (both.history.paths[file], first, last)
+        for _, file, first, last in both.history.hunks.tolist()
+    ]
+    assert hunks == [("shop/cart.py", 1, 2), ("bank/src/account.py", 1, 1)]
+    assert both.history.hunks[:, 0].tolist() == [0, 2]
 
 
 def changed(before: Snapshot, files: Mapping[str, str]) -> Snapshot:

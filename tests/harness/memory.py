@@ -3,10 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from contextpack.bundle import Pack, finish
 from contextpack.codec import encoded, encoded_terms
 from contextpack.facts import facts
 from contextpack.history import NO_HISTORY, Commit, History, Touch, extended
+from contextpack.hunks import NO_HUNKS
 from contextpack.languages import language_of
 from contextpack.model import Facts, Skip, TermCounts
 from contextpack.plan import plan
@@ -61,7 +64,7 @@ def snapshot_of(
 def history_of(commits: Iterable[tuple[str, Sequence[str]]]) -> History:
     """The history of these messages, the oldest first, with what they touched.
 
-    `old => new` is a move.
+    `old => new` is a move, `path:first-last` says which lines were changed there.
     """
     made = [Commit(message, tuple(map(_touch, touched))) for message, touched in commits]
     return extended(NO_HISTORY, "0" * 40, made) if made else NO_HISTORY
@@ -69,7 +72,14 @@ def history_of(commits: Iterable[tuple[str, Sequence[str]]]) -> History:
 
 def _touch(shown: str) -> Touch:
     old, arrow, new = shown.partition(" => ")
-    return Touch(new, old) if arrow else Touch(shown)
+    if arrow:
+        return Touch(new, old, NO_HUNKS)
+    path, colon, lines = shown.partition(":")
+    if not colon:
+        return Touch(path)
+    first, last = map(int, lines.split("-"))
+    n = last - first + 1
+    return Touch(path, hunks=np.array([[first, n, first, n]], np.int32))
 
 
 def packed(

@@ -106,6 +106,7 @@ def test_nothing_in_a_repository_gets_a_program_run(
     assert git.is_ancestor(root, head, head)
     (made,) = git.commits(root, head, None, 10)
     assert [touch.path for touch in made.touched] == [".gitignore", "src/a.py"]
+    assert all(touch.hunks is not None for touch in made.touched)
     assert not ran.exists()
     assert index == (root / ".git/index").read_bytes()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contextpack.history import NO_HISTORY, Commit, archived, credited
+from contextpack.history import NO_HISTORY, Commit, alike, archived, credited
 from contextpackd import git
 from contextpackd.past import Past
 from harness.trees import isolate_git, run_git, write
@@ -45,7 +45,7 @@ def commit(root: Path, message: str, files: dict[str, str]) -> None:
 
 
 def said(past: Past) -> list[str]:
-    return sorted(credited(past.history(), {"lexer": 1.0, "comma": 1.0}))
+    return sorted(credited(past.history(), alike(past.history(), {"lexer": 1.0, "comma": 1.0})))
 
 
 def test_new_commits_alone_are_read(root: Path, asked: list[str | None]) -> None:
