@@ -110,7 +110,7 @@ def state(pack: Pack, target: Target, text: Lined) -> State:
         return State.IN if target.path in pack.account.shelf.pieces else State.OUT
     lines = target.chunk.lines
     spans = shown(pack, target.path)
-    if not any(_common(span, lines) for span in spans):
+    if not _is_begun(lines, spans, text):
         return State.OUT
     return State.IN if _is_in_full(lines, spans, text) else State.PART
 
@@ -361,11 +361,20 @@ def _widest(tried: Sequence[int]) -> int | None:
 def _is_in_full(lines: Lines, spans: Sequence[Lines], text: Lined) -> bool:
     """Whether these spans of a text show all of these lines that are not blank, and one of them.
 
-    A shelf leaves blank lines out at the ends.
+    A shelf leaves most blank lines out at the ends.
     """
-    return any(_common(span, lines) for span in spans) and all(
+    return _is_begun(lines, spans, text) and all(
         not text.of(gap).strip() for gap in gaps(spans, lines)
     )
+
+
+def _is_begun(lines: Lines, spans: Sequence[Lines], text: Lined) -> bool:
+    """Whether these spans of a text show one of these lines that is not blank.
+
+    Blank ones are shown with what stands beside them.
+    """
+    parts = (_common(span, lines) for span in spans)
+    return any(part is not None and text.of(part).strip() for part in parts)
 
 
 def _common(one: Lines, other: Lines) -> Lines | None:

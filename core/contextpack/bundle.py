@@ -208,6 +208,8 @@ def desk_of(
         style=_style(request),
         count=count,
         limit=limit,
+        # Whoever names lines wants those.
+        is_exact=bool(request.only),
     )
 
 

@@ -28,6 +28,12 @@ from contextpack.truncate import grapheme_prefix, grapheme_suffix, head_lines, t
 MAX_JOINED_GAP = 1
 MAX_JOINED_BLANKS = 3
 
+# Blank lines that are shown with the range beside them. They cost a token, say that what is shown
+# begins or ends there, and are where code is put in: a tenth of the lines that commits change is
+# blank. What they are worth stands in ARCHITECTURE.md.
+MAX_BLANKS_BEFORE = 1
+MAX_BLANKS_BEHIND = 2
+
 # A range that begins inside a definition shows its signature, so that a reader knows where it
 # stands. Of longer signatures the first line has to do: it has the name.
 MAX_SIGNATURE_LINES = 4
@@ -54,6 +60,8 @@ class Desk:
     count: BatchCounter
     limit: int
     """How many tokens the rendered text may have."""
+    is_exact: bool
+    """Whether the lines are shown that are chosen, without the blank ones beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +167,7 @@ def with_cut(shelf: Shelf, path: Path, lines: Lines, cut: Cut, desk: Desk) -> Sh
         kept = _kept(lines, desk.texts[path], room, cut, desk.count)
         if not kept:
             break
-        ranges = _tidied(kept, desk.texts[path], chosen)
+        ranges = _tidied(kept, path, chosen, desk)
         piece = piece_of(path, ranges, desk)
         if not chosen:
             piece = replace(piece, detail=Detail.TRUNCATED)
@@ -212,7 +220,7 @@ def _with_more(
 ) -> Sequence[Lines]:
     scopes = desk.scopes(path)
     around = [span for lines in more for span in _signatures_around(lines, scopes)]
-    return _tidied([*around, *more], desk.texts[path], chosen)
+    return _tidied([*around, *more], path, chosen, desk)
 
 
 def _signatures_around(lines: Lines, scopes: Sequence[Scope]) -> list[Lines]:
@@ -244,27 +252,31 @@ def _frame(paths: tuple[Path, ...], desk: Desk) -> int:
     return sum(desk.count.count_many([header(paths, desk.style), footer(desk.style)]))
 
 
-def _tidied(more: Sequence[Lines], text: Lined, chosen: Sequence[Lines]) -> tuple[Lines, ...]:
-    """Ranges without blank lines at their ends, short gaps between them closed.
+def _tidied(
+    more: Sequence[Lines], path: Path, chosen: Sequence[Lines], desk: Desk
+) -> tuple[Lines, ...]:
+    """Ranges with few blank lines at their ends, short gaps between them closed.
 
-    Those in `chosen` are without already. Where all that is missing of the file is blank, the
-    file is whole.
+    Those in `chosen` are so already. Where all that is missing of the file is blank, the file is
+    whole.
     """
+    text = desk.texts[path]
+    before, behind = (0, 0) if desk.is_exact else (MAX_BLANKS_BEFORE, MAX_BLANKS_BEHIND)
+    tidy = {span.start: span.end for span in chosen}
     closed: list[Lines] = []
     for span in merged([*chosen, *more]):
-        if closed and _is_short(closed[-1].end + 1, span.start - 1, text):
-            closed[-1] = Lines(closed[-1].start, span.end)
+        trim = (
+            span if tidy.get(span.start) == span.end else _trimmed(span, text, before, behind)
+        )
+        if trim is None:
+            continue
+        if closed and _is_short(closed[-1].end + 1, trim.start - 1, text):
+            closed[-1] = Lines(closed[-1].start, trim.end)
         else:
-            closed.append(span)
-    tidy = {span.start: span.end for span in chosen}
-    trimmed = []
-    for span in closed:
-        trim = span if tidy.get(span.start) == span.end else _trimmed(span, text)
-        if trim is not None:
-            trimmed.append(trim)
-    if len(trimmed) == 1 and _is_rest_blank(trimmed[0], text):
+            closed.append(trim)
+    if len(closed) == 1 and _is_rest_blank(closed[0], text):
         return (text.whole,)
-    return tuple(trimmed)
+    return tuple(closed)
 
 
 def _is_short(first: int, last: int, text: Lined) -> bool:
@@ -282,16 +294,25 @@ def _is_rest_blank(span: Lines, text: Lined) -> bool:
     return after > len(text) or not text.of(Lines(after, len(text))).strip()
 
 
-def _trimmed(span: Lines, text: Lined) -> Lines | None:
-    shown, starts = text.text, text.starts
+def _trimmed(span: Lines, text: Lined, before: int, behind: int) -> Lines | None:
+    """The range with at most so many blank lines before and behind it; None if all is blank."""
     start, end = span.start, min(span.end, len(text))
-    while start <= end and not shown[starts[start - 1] : starts[start]].strip():
+    while start <= end and _is_blank(start, text):
         start += 1
-    while end >= start and not shown[starts[end - 1] : starts[end]].strip():
+    while end >= start and _is_blank(end, text):
         end -= 1
-    if (start, end) == (span.start, span.end):
-        return span
-    return Lines(start, end) if start <= end else None
+    if start > end:
+        return None
+    least, most = max(start - before, 1), min(end + behind, len(text))
+    while start > least and _is_blank(start - 1, text):
+        start -= 1
+    while end < most and _is_blank(end + 1, text):
+        end += 1
+    return span if (start, end) == (span.start, span.end) else Lines(start, end)
+
+
+def _is_blank(number: int, text: Lined) -> bool:
+    return not text.text[text.starts[number - 1] : text.starts[number]].strip()
 
 
 def _kept(lines: Lines, text: Lined, room: int, cut: Cut, count: TokenCounter) -> list[Lines]:

@@ -8,12 +8,19 @@ from contextpack.admission import (
     MAX_TRIED_TOKENS,
     MAX_TRIES,
     Admission,
+    State,
+    Target,
     Way,
     gaps,
     most_of,
+    shown,
     smallest,
+    state,
 )
-from contextpack.text import Lines, merged
+from contextpack.plan import plan
+from contextpack.request import Request
+from contextpack.text import Lines, lined, merged
+from harness.memory import packed, snapshot_of
 
 MOST = 3000
 
@@ -117,3 +124,18 @@ def test_what_is_missing_of_a_range(parts: tuple[Lines, ...], drawn: tuple[int, 
 )
 def test_how_far_is_worth_looking(budget: int, most: int) -> None:
     assert most == most_of(budget)
+
+
+def test_a_part_of_which_a_blank_line_stands_beside_another_is_out() -> None:
+    body = "".join(f"    x = step_{number}(x)\n" for number in range(60))
+    text = (
+        f"def one(x):\n{body}\n\ndef comma(x):\n    return comma(x)\n\n\ndef three(x):\n{body}"
+    )
+    request, made = Request(query="comma", budget_tokens=70), snapshot_of({"a.py": text})
+    pack = packed({"a.py": text}, request, made)
+    assert (Lines(63, 67),) == shown(pack, "a.py")
+    states = {
+        chunk.lines.start: state(pack, Target("a.py", chunk), lined(text))
+        for chunk in plan(made, request).ranking.chunks_of("a.py")
+    }
+    assert {1: State.OUT, 42: State.OUT, 64: State.IN, 68: State.OUT} == states
