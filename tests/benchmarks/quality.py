@@ -59,6 +59,7 @@ ABLATIONS: Mapping[str, tuple[tuple[str, str, object], ...]] = {
     "starts of files": (("rank", "HEADER_SHARE", 0.0),),
     "breadth": (("rank", "REPEAT_DISCOUNT", 0.0),),
     "pointers": (("pointers", "POINTER_SHARE", 0.0),),
+    "blank lines": (("shelf", "MAX_BLANKS_BEFORE", 0), ("shelf", "MAX_BLANKS_BEHIND", 0)),
 }
 
 PROFILE = profile_of(INDEX_MODEL)
