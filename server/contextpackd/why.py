@@ -225,7 +225,7 @@ def _skipped(
 
 def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -> Why:
     ranking, text = asked.ranking, asked.text(path)
-    target = Target(path, None if line is None else _chunk(asked, path, line))
+    target = Target(path, None if line is None else _chunk(asked, path, line, text))
     made = asked.made(plan)
     pack, found = made.pack, state(made.pack, target, text)
     texts = {**made.texts, path: text.text}
@@ -266,9 +266,14 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
     )
 
 
-def _chunk(asked: _Question, path: model.Path, line: int) -> RankedChunk:
-    """The chunk at a line: those of a text cover it."""
+def _chunk(asked: _Question, path: model.Path, line: int, text: Lined) -> RankedChunk:
+    """The chunk at a line: those of a text cover it.
+
+    A bundle shows blank lines above a part, so one stands for the next line that is not blank.
+    """
     ranking = asked.ranking
+    rest = range(line, len(text) + 1)
+    line = next((number for number in rest if text.of(Lines(number, number)).strip()), line)
     chunks = ranking.chunks_of(path)
     chunk = next(chunk for chunk in chunks if chunk.lines.start <= line <= chunk.lines.end)
     if asked.request.scorer is Scorer.CLASSIC:

@@ -377,3 +377,13 @@ def test_an_editor_asks_of_the_pack_that_it_holds(client: Client, root: Root) ->
     ):
         with pytest.raises(Refused):
             client.command("why", fields)
+
+
+def test_a_blank_line_stands_for_what_is_below_it(root: Root) -> None:
+    rows = (root.path / POLICY).read_text().split("\n")
+    line = max(n for n, row in enumerate(rows, 1) if row.startswith(("def ", "class ")))
+    below = root.why(POLICY, QUERY, 2000, line=line)
+    assert below.lines is not None
+    above = below.lines.start - 1
+    assert "" == rows[above - 1]
+    assert below.lines == root.why(POLICY, QUERY, 2000, line=above).lines
