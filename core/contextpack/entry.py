@@ -16,7 +16,7 @@ from contextpack.bm25 import Floats
 from contextpack.kinds import KINDS, Kind
 from contextpack.model import Path
 from contextpack.postings import Postings, stem_of
-from contextpack.related import MAX_DEFINING, MAX_USING, MIN_NAME_CHARS, related
+from contextpack.related import MAX_DEFINING, MAX_USING, MIN_NAME_BYTES, related
 from contextpack.request import Focus, Request
 from contextpack.snapshot import Snapshot
 from contextpack.terms import parts, stem, terms, words
@@ -221,7 +221,7 @@ def _using(snapshot: Snapshot, changed: Mapping[Path, tuple[Lines, ...]]) -> Flo
     linked = _linked(snapshot, changed)
     for path, name in islice(named, MAX_NAMES):
         found = terms(name)
-        if not found or len(found[-1]) < MIN_NAME_CHARS:
+        if not found or len(found[-1].encode("utf-8", "surrogatepass")) < MIN_NAME_BYTES:
             continue
         hits = postings.in_chunks(found[-1])  # The whole name.
         defining = np.unique(postings.chunk_slots[hits.documents[hits.names > 0]])

@@ -21,8 +21,8 @@ MAX_BEST = 40
 MAX_DEFINING = 4
 MAX_USING = MAX_RARE - MAX_DEFINING
 
-# Shorter names are variables.
-MIN_NAME_CHARS = 4
+# Shorter names are variables. In UTF-8: where a word is two characters, those are six bytes.
+MIN_NAME_BYTES = 4
 
 _Numbers = NDArray[np.int64]
 
@@ -64,15 +64,16 @@ def _best(scores: Floats) -> _Numbers:
     return best
 
 
-def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
+def _terms_of(postings: Postings, chunks: _Numbers) -> _Numbers:
     """The terms of these chunks that some chunk defines and that are rare, or might be.
 
-    The chunk that defines a term may be dead.
+    One column a term, with its number in each segment, or -1. The chunk that defines it may be
+    dead.
     """
     has_dead = postings.n_files < postings.n_slots
-    found: dict[str, None] = {}
+    found = [np.zeros((len(postings.segments), 0), np.int64)]
     first = 0
-    for segment in postings.segments:
+    for place, segment in enumerate(postings.segments):
         n_chunks = len(segment.chunk_lengths)
         own = chunks[(chunks >= first) & (chunks < first + n_chunks)] - first
         if len(own):
@@ -80,9 +81,29 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> list[str]:
             slots = postings.chunk_slots[first : first + n_chunks]
             n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
             numbers = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
-            found.update(dict.fromkeys(_defined(postings, segment, distinct(numbers))))
+            numbers = distinct(numbers)
+            is_name = segment.vocabulary.n_bytes(numbers) >= MIN_NAME_BYTES
+            found.append(_everywhere(postings, place, numbers[is_name]))
         first += n_chunks
-    return list(found)
+    columns = np.concatenate(found, axis=1)
+    is_defined = np.zeros(columns.shape[1], np.bool_)
+    for segment, numbers in zip(postings.segments, columns, strict=True):
+        is_defined |= (numbers >= 0) & segment.is_defined[numbers]
+    columns = columns[:, is_defined]
+    # The same term may have come from several segments.
+    return columns if len(found) <= 2 else np.unique(columns, axis=1)
+
+
+def _everywhere(postings: Postings, place: int, numbers: _Numbers) -> _Numbers:
+    """The terms with these numbers in the segment at this place, as `_terms_of` gives them."""
+    columns = np.empty((len(postings.segments), len(numbers)), np.int64)
+    columns[place] = numbers
+    if len(postings.segments) > 1:
+        written = list(map(postings.segments[place].vocabulary.written, numbers.tolist()))
+        for other, segment in enumerate(postings.segments):
+            if other != place:
+                columns[other] = list(map(segment.vocabulary.find, written))
+    return columns
 
 
 def _rare_of(segment: Segment, chunks: _Numbers) -> _Numbers:
@@ -104,38 +125,17 @@ def _common_of(segment: Segment, chunks: _Numbers, n_dead: int) -> _Numbers:
     return np.repeat(numbers, lengths[numbers])[is_meant[rows.documents[at]]]
 
 
-def _defined(postings: Postings, segment: Segment, numbers: _Numbers) -> list[str]:
-    """Those terms of a segment that are long enough for a name, and that some chunk defines."""
-    others = [other for other in postings.segments if other is not segment]
-    is_own = segment.is_defined[numbers]
-    # Most terms are defined nowhere; where there is one segment, that is known without a name.
-    asked = zip(numbers.tolist(), is_own.tolist(), strict=True) if others else (
-        (number, True) for number in numbers[is_own].tolist()
-    )  # fmt: skip
-    return [
-        term
-        for number, is_defined in asked
-        if len(term := segment.vocabulary.term(number)) >= MIN_NAME_CHARS
-        and (is_defined or any(_defines(other, term) for other in others))
-    ]
+def _uses(postings: Postings, wanted: _Numbers) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:
+    """Where the terms in these columns stand.
 
-
-def _defines(segment: Segment, term: str) -> bool:
-    number = segment.vocabulary.get(term)
-    return number >= 0 and bool(segment.is_defined[number])
-
-
-def _uses(
-    postings: Postings, wanted: list[str]
-) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:
-    """Where these terms stand: their numbers, the chunks, and whether those define them."""
+    The column of each, the chunk, and whether that defines it.
+    """
     terms = [np.zeros(0, np.int64)]
     chunks = [np.zeros(0, np.int64)]
     defines = [np.zeros(0, np.bool_)]
     first = 0
-    for segment in postings.segments:
+    for segment, numbers in zip(postings.segments, wanted, strict=True):
         rows = segment.chunks
-        numbers = np.array([segment.vocabulary.get(term) for term in wanted], np.int64)
         known = np.flatnonzero(numbers >= 0)
         starts = rows.starts[numbers[known]].astype(np.int64)
         lengths = rows.starts[numbers[known] + 1] - starts

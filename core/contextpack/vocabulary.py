@@ -31,22 +31,35 @@ class Vocabulary:
     table: NDArray[np.int32]
     """The number of the term in each place, or -1. A power of two of them, and some are free."""
 
-    def get(self, term: str, default: int = _FREE) -> int:
-        """The number of a term; the default where it has none."""
-        data = term.encode("utf-8", "surrogatepass") + _SEPARATOR
+    def get(self, term: str) -> int:
+        """The number of a term; -1 where it has none."""
+        return self.find(term.encode("utf-8", "surrogatepass") + _SEPARATOR)
+
+    def find(self, written: bytes) -> int:
+        """The number of a term as `written` gives it, perhaps by another vocabulary, or -1."""
         table, starts, text = self.table.data, self.starts, self.text
         mask = len(table) - 1
-        place = crc32(data) & mask
+        place = crc32(written) & mask
         while (number := table[place]) != _FREE:
-            if text.startswith(data, starts.item(number)):
+            if text.startswith(written, starts.item(number)):
                 return number
             place = (place + 1) & mask
-        return default
+        return _FREE
+
+    def __contains__(self, term: str) -> bool:
+        return self.get(term) >= 0
+
+    def written(self, number: int) -> bytes:
+        """The term of a number as it stands in the text, with what is behind it."""
+        return self.text[self.starts.item(number) : self.starts.item(number + 1)]
 
     def term(self, number: int) -> str:
         """The term of a number."""
-        data = self.text[self.starts.item(number) : self.starts.item(number + 1) - 1]
-        return data.decode("utf-8", "surrogatepass")
+        return self.written(number)[:-1].decode("utf-8", "surrogatepass")
+
+    def n_bytes(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How long the terms of these numbers are in UTF-8."""
+        return self.starts[numbers + 1] - self.starts[numbers] - len(_SEPARATOR)
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -340,8 +340,8 @@ def test_an_order_by_path_is_kept_with_a_predecessor_too() -> None:
 
 
 def test_lines_that_end_in_blank_ones_count_for_the_score() -> None:
-    """A bundle shows no blank lines at the end of a range, and lacks nothing then."""
-    function = "def {0}(cart):\n    value = cart.{0}\n    return value\n\n\n"
+    """A bundle shows two blank lines at the end of a range, and lacks nothing then."""
+    function = "def {0}(cart):\n    value = cart.{0}\n    return value\n\n\n\n\n"
     filler = "".join(f"# number {n} of what nobody asks for {7 * n}\n" for n in range(60))
     files = {
         "a.py": "".join(map(function.format, ("total", "login", "render"))),
@@ -352,6 +352,6 @@ def test_lines_that_end_in_blank_ones_count_for_the_score() -> None:
     pack = packed(files, request)
     shown = {item.path: item.ranges for item in pack.items}
     (start,) = (part.lines for part in parts if part.path == "b.py" and part.lines.start == 1)
-    assert shown["b.py"][0] == Lines(1, 5)
-    assert start.end > 5
+    assert shown["b.py"][0] == Lines(1, 7)
+    assert start.end > 7
     assert pack.score == pytest.approx(sum(part.score for part in parts))

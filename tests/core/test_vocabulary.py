@@ -3,6 +3,7 @@
 from itertools import count, islice
 from zlib import crc32
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,14 @@ def test_terms_have_the_numbers_of_their_places(terms: list[str], others: list[s
     assert [made.get(term) for term in others] == [numbers.get(term, -1) for term in others]
     assert [made.term(number) for number in range(len(made))] == terms
     assert list(made) == terms
+    assert [term in made for term in others] == [term in numbers for term in others]
+    places = np.arange(len(terms))
+    assert made.n_bytes(places).tolist() == [
+        len(term.encode("utf-8", "surrogatepass")) for term in terms
+    ]
+    elsewhere = vocabulary(others)
+    found = [elsewhere.find(made.written(number)) for number in range(len(made))]
+    assert found == [others.index(term) if term in others else -1 for term in terms]
 
 
 def test_terms_that_meet_at_the_end_of_the_table_go_on_at_its_front() -> None:
