@@ -5,7 +5,7 @@ was said of it. Messages are not kept, only their terms.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -268,12 +268,8 @@ def companions(history: History, scores: Mapping[Path, float]) -> dict[Path, flo
     return _by_path(history.paths, best)
 
 
-def _numbered(
-    paths: tuple[Path, ...], scores: Mapping[Path, float]
-) -> Iterator[tuple[int, float]]:
-    for path, score in scores.items():
-        if path in paths:
-            yield paths.index(path), score
+def _numbered(paths: tuple[Path, ...], scores: Mapping[Path, float]) -> list[tuple[int, float]]:
+    return [(number, scores[path]) for number, path in enumerate(paths) if path in scores]
 
 
 def _by_path(paths: tuple[Path, ...], values: Floats) -> dict[Path, float]:

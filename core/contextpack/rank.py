@@ -339,7 +339,8 @@ def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
         (snapshot.imported, snapshot.importing),
     ):
         n_neighbours = np.bincount(sources, minlength=len(relevance))
-        np.maximum.at(lift, targets, relevance[sources] / np.sqrt(n_neighbours[sources]))
+        damped = relevance / np.sqrt(np.maximum(n_neighbours, 1))
+        np.maximum.at(lift, targets, damped[sources])
     return _scaled(lift)
 
 
