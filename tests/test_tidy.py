@@ -34,7 +34,7 @@ LAYERS = [
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},
-    {"archive", "factors", "joined", "mentions", "entry", "pieces", "touched"},
+    {"archive", "factors", "joined", "mentions", "entry", "touched"},
     {"ranking"},
     {"rank", "baseline", "names"},
     {"select", "allocate"},

@@ -147,17 +147,6 @@ class Postings:
             slot += segment.n_files
         raise IndexError(number)
 
-    def chunk_ends(self, slot: int) -> list[int]:
-        """The last line of each chunk of the file in a slot, in its order."""
-        first, end = self.first_chunks[slot : slot + 2].tolist()
-        start = 0
-        for segment in self.segments:
-            if first < start + len(segment.chunk_table):
-                ends: list[int] = segment.chunk_table[first - start : end - start, 1].tolist()
-                return ends
-            start += len(segment.chunk_table)
-        return []
-
     def chunk_lines(self) -> Ints:
         """The first and the last line of each chunk, shape (n, 2)."""
         tables = [segment.chunk_table[:, :2] for segment in self.segments]

@@ -17,7 +17,6 @@ from contextpack.factors import kind_factors
 from contextpack.history import alike, companions, credited
 from contextpack.mentions import line_bonus, meant_by, mentions
 from contextpack.model import Path
-from contextpack.pieces import continued
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
 from contextpack.ranking import (
@@ -55,11 +54,6 @@ MENTION_WEIGHT = 2.0
 # What each chunk of a file gets of its best one's score: at the edge of the room, another part of
 # a good file holds three times as many of the changed lines as the best part of a poor one.
 FILE_SHARE = 0.1
-
-# What a piece of a definition gets of its better neighbour's score; of so many of the best files.
-# At the edge of the room such pieces hold thrice as many of the changed lines as other chunks.
-PIECE_SHARE = 0.1
-N_PIECED = 10
 
 # Where there are no past commits, names and neighbours are all that there is besides the words.
 # Half as much more of them, and imports thrice, find 0.6 to 0.9 points more of the changed lines in
@@ -137,9 +131,6 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     best = best_by_file(total, postings)
     parts["file"] = FILE_SHARE * best / factors
     total += (FILE_SHARE * best)[postings.chunk_slots]
-    shared = PIECE_SHARE * continued(snapshot, total, _best_files(snapshot, best, N_PIECED))
-    lifts["piece"] = shared / factors[postings.chunk_slots]
-    total += shared
     lines = line_bonus(postings, meant)
     total += parts["mention"][postings.chunk_slots] + lines
     best_said = float(total.max(initial=0.0))

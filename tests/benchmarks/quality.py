@@ -55,7 +55,6 @@ ABLATIONS: Mapping[str, tuple[tuple[str, str, object], ...]] = {
     "named": (("rank", "NAMED_WEIGHT", 0.0),),
     "directory": (("rank", "DIRECTORY_WEIGHT", 0.0),),
     "file": (("rank", "FILE_SHARE", 0.0),),
-    "piece": (("rank", "PIECE_SHARE", 0.0),),
     "defined names": (("rank", "NAME_USES", 0.0),),
     "joined words": (("rank", "JOINED_WEIGHT", 0.0),),
     "task words": (("query", "TASK_WEIGHT", 1.0),),

@@ -87,7 +87,7 @@ def test_every_part_of_the_rule_is_met() -> None:
     # A part that appears must be known to the rule, and to this test.
     assert names == {
         "stem", "named", "mention", "history", "touched", "imports", "used", "using",
-        "directory", "file", "piece", "chunk", "line", "factor", "header", "divisor", "importers",
+        "directory", "file", "chunk", "line", "factor", "header", "divisor", "importers",
         "depth",
     }  # fmt: skip
     for name in ("factor", "mention", "line", "header", "divisor"):
