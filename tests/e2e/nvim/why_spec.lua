@@ -22,7 +22,7 @@ stage.has('\n- rank ', readme)
 stage.has(' that lets it in', readme)
 stage.has('\n- pinned, it takes the place of ', readme)
 stage.has('by .contextpackignore:3: docs/*.csv', why('docs/closures.csv'))
-stage.has('holds credentials', why('.env'))
+stage.has('taken to hold credentials', why('.env'))
 require('contextpack').why('no/such.py')
 stage.wait_said('no/such.py')
 
