@@ -326,15 +326,16 @@ def _partial_output(
     folder: Path,
     *arguments: str,
     stdin: bytes = b"",
-    max_bytes: int = MAX_LOG_BYTES,
+    max_bytes: int | None = None,
     telling: re.Pattern[bytes] | None = None,
 ) -> tuple[bytes, bool]:
-    """What git writes within the time of a log and this size, and whether that is all of it.
+    """What git writes within the limits of a log or this size, and whether that is all of it.
 
     With a pattern, those of its lines alone: the others are not kept while they are read.
     Raises `GitUnavailable` where it writes nothing.
     """
     shown = display_path(str(folder))
+    most = MAX_LOG_BYTES if max_bytes is None else max_bytes
     try:
         # A file: git may wait for its output to be read before it reads more of a pipe.
         with tempfile.TemporaryFile() as asked:
@@ -354,7 +355,7 @@ def _partial_output(
     try:
         assert process.stdout is not None
         with process.stdout as stream:
-            output = _lines(stream, telling, max_bytes) if telling else stream.read(max_bytes)
+            output = _lines(stream, telling, most) if telling else stream.read(most)
             is_whole = not stream.read(1)
         if is_whole:
             process.wait()  # Git closes its output before it ends.
@@ -456,9 +457,9 @@ def written(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
 
 
 def partly_written(
-    folder: Path, *arguments: str, stdin: bytes = b"", max_bytes: int = MAX_LOG_BYTES
+    folder: Path, *arguments: str, stdin: bytes = b"", max_bytes: int | None = None
 ) -> tuple[bytes, bool]:
-    """The same within the time of a log and this size, and whether that is all of it."""
+    """The same within the limits of a log or this size, and whether that is all of it."""
     return _partial_output(folder, *arguments, stdin=stdin, max_bytes=max_bytes)
 
 

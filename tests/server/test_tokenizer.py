@@ -24,10 +24,11 @@ import contextpackd
 with contextpackd.open(sys.argv[1]) as root:
     first = root.pack("retry the upload", budget_tokens=500)
     print(len(toktok._CACHE))
-    second = root.pack("retry the upload", budget_tokens=500)
+    # What was counted is remembered; this shows something else.
+    second = root.pack("login of a name", budget_tokens=500)
     print(len(toktok._CACHE))
 assert "def retry" in first.text
-assert first == second
+assert "def login" in second.text
 """
 
 
@@ -92,6 +93,7 @@ def test_only_the_first_answer_of_a_process_is_counted_elsewhere(tmp_path: Path)
     root = tmp_path / "root"
     root.mkdir()
     (root / "upload.py").write_text("def retry(upload):\n    return upload\n")
+    (root / "login.py").write_text("def login(name):\n    return name\n")
     variables = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "PATH": ""}
 
     def ran() -> list[str]:
