@@ -113,6 +113,11 @@ class Counts:
         return sum(len(part) for half in (self._recent, self._older) for _, part in half)
 
 
+def load(encoding: Encoding) -> None:
+    """Load a vocabulary now, if this process has none yet."""
+    _counts([""], encoding)
+
+
 @dataclass(frozen=True, slots=True)
 class Counter:
     """The token counter of one profile. Total: any `str` has a count. Safe in any thread.

@@ -2,7 +2,8 @@
 
 To load a vocabulary takes half a second in which no other thread of a process runs, as long as
 the rest of a warm start. So the first answer of a process has another one do it meanwhile and
-count in its place; after that this process counts by itself, which is quicker.
+count in its place; a second after that this process loads the vocabulary, and counts by itself,
+which is quicker.
 
 `python -m contextpackd.tokenizer ENCODING` is the other process: a list of texts and a number of
 threads come on standard input, counts go to standard output, both by `marshal`, which is the
@@ -17,6 +18,7 @@ import marshal
 import os
 import select
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 # Two hundred times what a large pack's texts take; after that something is wrong over there.
 DEADLINE_SECONDS = 10.0
+# After the first answer: until it was sent and read.
+QUIET_SECONDS = 1.0
 _READ_BYTES = 1 << 16
 _HEAD_BYTES = 4
 
@@ -50,6 +54,16 @@ def ahead(encoding: "Encoding") -> Iterator["Elsewhere | None"]:
     finally:
         if remote:
             remote.close()
+            _load_soon(encoding)
+
+
+def _load_soon(encoding: "Encoding") -> None:
+    """Load the vocabulary here while nobody waits, so that no later answer has to."""
+    from contextpackd import counters
+
+    later = threading.Timer(QUIET_SECONDS, counters.load, [encoding])
+    later.daemon = True  # A process that ends meanwhile needs none.
+    later.start()
 
 
 class Remote:
