@@ -279,8 +279,9 @@ def _forced(shelf: Shelf, plan: Plan, desk: Desk) -> Shelf:
 
 
 def _filled(shelf: Shelf, plan: Plan, choice: Choice, desk: Desk) -> Shelf:
-    silent = [candidate for candidate in choice.order if not _says_something(candidate, desk)]
-    order = [candidate for candidate in choice.order if candidate not in silent]
+    order, silent = list[Candidate](), list[Candidate]()
+    for candidate in choice.order:
+        (order if _says_something(candidate, desk) else silent).append(candidate)
     for piece in choice.pieces:
         shelf = with_piece(shelf, piece, desk) or shelf
     # That strategy has pointed to files already, as far as they are worth it.

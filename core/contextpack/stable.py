@@ -368,7 +368,7 @@ def _score(piece: Piece, candidates: Sequence[Candidate], text: Lined | None) ->
 
 
 def _holds(span: Lines, lines: Lines, text: Lined) -> bool:
-    """Whether a span has all these lines, but for blank ones at their ends: a shelf has none."""
+    """Whether a span has all these lines, but for blank ones at their ends: a shelf has few."""
     if lines.end < span.start or span.end < lines.start:
         return False
     before = Lines(lines.start, span.start - 1) if lines.start < span.start else None
