@@ -1,6 +1,7 @@
 """What the engine costs: starts, saves, packs, checkouts and memory, on made-up workspaces.
 
     python tests/benchmarks/bench_engine.py WHAT... [--files N]
+    python tests/benchmarks/bench_engine.py pack --tree DIR --query WORDS [--query WORDS ...]
 
 WHAT is one of:
 
@@ -13,7 +14,9 @@ WHAT is one of:
               collection of garbage takes (default: 50 000 files)
 
 Everything happens in a directory of its own, with a store of its own, and is removed at the end.
-Ratios hold from machine to machine better than times do.
+`--tree` packs a git checkout that is there already, for queries of its words, and writes nothing in
+it. Ratios hold from machine to machine better than times do: a bare loop is timed before each
+measurement and after it.
 """
 
 import argparse
@@ -24,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
@@ -63,6 +66,7 @@ DEFAULT_FILES = {
 }
 ALL = discovery_of(Request(query=""))
 N_SAVES = 60
+N_LOOPS = 1_000_000
 N_APART = 500
 
 
@@ -91,6 +95,20 @@ def milliseconds(call: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
+def bare_loop() -> float:
+    """Milliseconds of a loop that does nothing else: how fast this machine is right now."""
+    return milliseconds(lambda: sum(number * number for number in range(N_LOOPS)))
+
+
+@contextmanager
+def timed() -> Iterator[None]:
+    before = bare_loop()
+    yield
+    print(
+        f"  a bare loop of {N_LOOPS} rounds: {before:.0f} ms before, {bare_loop():.0f} ms after"
+    )
+
+
 def listed(root: Path) -> None:
     """What any tool has to do: ask git for the files, and look at each."""
     for path in git(root, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
@@ -109,13 +127,13 @@ def bench_start(root: Path, cache: Path) -> None:
     print(f"  git ls-files + lstat: {base:.0f} ms; ratio {median(times) / base:.1f}")
 
 
-def bench_pack(root: Path, cache: Path) -> None:
+def bench_pack(root: Path, cache: Path, queries: Sequence[str] = QUERIES) -> None:
     # Once a process, and not what a pack costs.
     load(profile_of(INDEX_MODEL).encoding)
     with opened(root, cache) as workspace:
-        pack(workspace, QUERIES[0])
-        pack(workspace, QUERIES[0])
-        times = [milliseconds(lambda q=query: pack(workspace, q)) for query in QUERIES]  # type: ignore[misc]
+        pack(workspace, queries[0])
+        pack(workspace, queries[0])
+        times = [milliseconds(lambda q=query: pack(workspace, q)) for query in queries]  # type: ignore[misc]
     greps = [
         milliseconds(
             lambda q=query: subprocess.run(  # type: ignore[misc]
@@ -123,9 +141,11 @@ def bench_pack(root: Path, cache: Path) -> None:
                 cwd=root, capture_output=True, check=False,
             )
         )
-        for query in QUERIES[:4]
+        for query in queries[:4]
     ]  # fmt: skip
-    print(f"  warm pack: median {median(times):.1f} ms, slowest {max(times):.1f} ms")
+    print(
+        f"  warm pack, each query new: median {median(times):.1f} ms, slowest {max(times):.1f} ms"
+    )
     print(f"  git grep: {median(greps):.0f} ms; ratio {median(times) / median(greps):.3f}")
 
 
@@ -224,7 +244,18 @@ def main() -> None:
     )
     parser.add_argument("what", nargs="+", choices=list(BENCHES))
     parser.add_argument("--files", type=int)
+    parser.add_argument("--tree", type=Path)
+    parser.add_argument("--query", action="append")
     parsed = parser.parse_args()
+    if parsed.tree:
+        if parsed.what != ["pack"] or not parsed.query:
+            parser.error("--tree goes with pack alone, and with a --query or several")
+        with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+            n_files = len(git(parsed.tree, "ls-files").splitlines())
+            print(f"pack, {n_files} files of {parsed.tree.name}:")
+            with timed():
+                bench_pack(parsed.tree, Path(directory) / "cache", parsed.query)
+        return
     for what in parsed.what:
         n_files = parsed.files or DEFAULT_FILES[what]
         with tempfile.TemporaryDirectory(prefix="bench-") as directory:
@@ -232,7 +263,8 @@ def main() -> None:
             root.mkdir()
             write_workspace(root, n_files)
             print(f"{what}, {n_files} files:")
-            BENCHES[what](root, cache)
+            with timed():
+                BENCHES[what](root, cache)
 
 
 if __name__ == "__main__":
