@@ -217,8 +217,8 @@ def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     owners = np.repeat(np.arange(n, dtype=width), [len(run) for run in runs])
     # Sorted with their owners in the lowest bits: texts that share a trigram stand together.
     keys = distinct(np.left_shift(flat.astype(width), shift) | owners)
-    owners = keys & width((1 << n_bits) - 1)
-    sizes = np.bincount(owners, minlength=n)
+    rows_of_keys = (keys & width((1 << n_bits) - 1)).astype(np.int64)
+    sizes = np.bincount(rows_of_keys, minlength=n)
     is_first = _begins(keys >> shift)
     # A trigram of one text alone is common to no two.
     is_last = np.ones(len(keys), np.bool_)
@@ -228,7 +228,7 @@ def similarities(cut: Grams, positions: Sequence[int]) -> NDArray[np.float64]:
     n_columns = 64 * (-(-(int(columns[-1]) + 1) // 64) if len(columns) else 0)
     # As bits and not as a product of matrices: that wakes up a pool of threads for so little.
     holds = np.zeros(n * n_columns, np.bool_)
-    holds[(owners * np.int64(n_columns) + columns)[is_shared]] = True
+    holds[(rows_of_keys * n_columns + columns)[is_shared]] = True
     rows = np.packbits(holds.reshape(n, n_columns), axis=1).view(np.uint64)
     n_common = np.zeros((n, n), np.int64)
     n_rows = max(1, _WORDS_AT_ONCE // max(1, rows.size))

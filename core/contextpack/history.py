@@ -255,10 +255,11 @@ def companions(history: History, scores: Mapping[Path, float]) -> dict[Path, flo
     commits, files = history.touching[is_small], history.touched[is_small]
     n_each = np.bincount(files, minlength=len(history.paths))
     best = np.zeros(len(history.paths))
-    for number, score in _numbered(history.paths, scores):
-        own = commits[files == number]
-        if len(own) < MIN_TOGETHER:
+    for number in np.flatnonzero(n_each >= MIN_TOGETHER).tolist():
+        score = scores.get(history.paths[number])
+        if score is None:
             continue
+        own = commits[files == number]
         worth = np.zeros(history.n_commits)
         worth[own] = 1.0 / np.maximum(sizes[own] - 1, 1)
         shared = np.bincount(files, worth[commits], len(history.paths))
@@ -266,10 +267,6 @@ def companions(history: History, scores: Mapping[Path, float]) -> dict[Path, flo
         near = shared / np.sqrt((len(own) + SMOOTHING) * (n_each + SMOOTHING))
         np.maximum(best, near * score, out=best)
     return _by_path(history.paths, best)
-
-
-def _numbered(paths: tuple[Path, ...], scores: Mapping[Path, float]) -> list[tuple[int, float]]:
-    return [(number, scores[path]) for number, path in enumerate(paths) if path in scores]
 
 
 def _by_path(paths: tuple[Path, ...], values: Floats) -> dict[Path, float]:

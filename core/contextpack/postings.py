@@ -55,7 +55,7 @@ class Rows:
 
     def of(self, term: int) -> tuple[Ints, Counts, Counts]:
         """The documents that hold a term, ascending, with its uses and names in each."""
-        row = slice(int(self.starts[term]), int(self.starts[term + 1]))
+        row = slice(self.starts.item(term), self.starts.item(term + 1))
         return self.documents[row], self.uses[row], self.names[row]
 
 
@@ -177,7 +177,8 @@ class Postings:
             if number >= 0:
                 rows: Rows = getattr(segment, field)
                 documents, uses, names = rows.of(number)
-                found.append(Hits(documents.astype(np.int64) + first, uses, names))
+                if len(documents):
+                    found.append(Hits(documents.astype(np.int64) + first, uses, names))
         if not found:
             return _NO_HITS
         hits = found[0] if len(found) == 1 else _chained(found)

@@ -232,15 +232,15 @@ def _most_telling(asked: Question, postings: Postings) -> Question:
 
 def _with_headers(scores: Floats, least: Floats, postings: Postings) -> Floats:
     """The start of each file gets at least what is meant for it, by slot."""
-    filled = np.flatnonzero((np.diff(postings.first_chunks) > 0) & postings.is_alive)
-    headers = postings.first_chunks[filled]
-    scores[headers] = np.maximum(scores[headers], least[filled])
+    slots = np.flatnonzero(least > 0)
+    headers = postings.first_chunks[slots]
+    scores[headers] = np.maximum(scores[headers], least[slots])
     return scores
 
 
 def _better_in_file(scores: Floats, postings: Postings) -> Floats:
     """How many chunks of its file come before each chunk, by score and then position."""
-    found_at = np.flatnonzero(scores)
+    found_at = np.flatnonzero(scores > 0)
     slots = postings.chunk_slots[found_at]
     # One whole number for both: a float's sum would lose the last digits of the score.
     ranks = np.rint(scores[found_at] * 10**SCORE_DIGITS).astype(np.int64)
@@ -316,22 +316,26 @@ def _together(snapshot: Snapshot, scores: Floats) -> Floats:
 def _best_files(snapshot: Snapshot, scores: Floats, n: int) -> list[int]:
     """The slots of the `n` best files, ties by path."""
     rounded = np.round(scores, SCORE_DIGITS)
-    n = min(n, len(rounded))
-    least = np.partition(rounded, len(rounded) - n)[len(rounded) - n] if n else 0.0
-    slots = np.flatnonzero((rounded >= least) & (rounded > 0)).tolist()
-    return sorted(slots, key=lambda slot: (-rounded[slot], snapshot.paths[slot]))[:n]
+    found = np.flatnonzero(rounded > 0)
+    if len(found) > n:
+        values = rounded[found]
+        found = found[values >= np.partition(values, len(values) - n)[len(values) - n]]
+    return sorted(found.tolist(), key=lambda slot: (-rounded[slot], snapshot.paths[slot]))[:n]
 
 
 def _import_lift(snapshot: Snapshot, relevance: Floats) -> Floats:
     """The relevance of the best neighbour in the import graph, damped where it has many."""
     lift = np.zeros(len(relevance))
+    is_relevant = relevance > 0
     for sources, targets in (
         (snapshot.importing, snapshot.imported),
         (snapshot.imported, snapshot.importing),
     ):
-        n_neighbours = np.bincount(sources, minlength=len(relevance))
-        damped = relevance / np.sqrt(np.maximum(n_neighbours, 1))
-        np.maximum.at(lift, targets, damped[sources])
+        # All edges of the relevant files, which are few of them.
+        edges = np.flatnonzero(is_relevant[sources])
+        ends = sources[edges]
+        n_neighbours = np.bincount(ends, minlength=len(relevance))
+        np.maximum.at(lift, targets[edges], relevance[ends] / np.sqrt(n_neighbours[ends]))
     return _scaled(lift)
 
 

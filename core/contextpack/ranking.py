@@ -380,7 +380,7 @@ def classic_ranking(
 def best_by_file(scores: Floats, postings: Postings) -> Floats:
     """The best of a file's chunks; 0 where none has more."""
     best = np.zeros(postings.n_slots)
-    found = np.flatnonzero(scores)
+    found = np.flatnonzero(scores > 0)
     np.maximum.at(best, postings.chunk_slots[found], scores[found])
     return best
 

@@ -99,10 +99,10 @@ def _everywhere(postings: Postings, place: int, numbers: _Numbers) -> _Numbers:
     columns = np.empty((len(postings.segments), len(numbers)), np.int64)
     columns[place] = numbers
     if len(postings.segments) > 1:
-        written = list(map(postings.segments[place].vocabulary.written, numbers.tolist()))
+        written = postings.segments[place].vocabulary.written(numbers)
         for other, segment in enumerate(postings.segments):
             if other != place:
-                columns[other] = list(map(segment.vocabulary.find, written))
+                columns[other] = segment.vocabulary.find(written)
     return columns
 
 

@@ -5,7 +5,7 @@ fifty megabytes. This is a hash table with linear probing (Knuth, The Art of Com
 volume 3, section 6.4, algorithm L) over the terms' bytes: a look-up takes a microsecond.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from zlib import crc32
@@ -21,6 +21,14 @@ _PLACES_PER_TERM = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """Some terms as they stand in the text of a vocabulary, each with its hash."""
+
+    terms: tuple[bytes, ...]
+    hashes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Terms by their numbers, and numbers by terms."""
 
@@ -33,10 +41,7 @@ class Vocabulary:
 
     def get(self, term: str) -> int:
         """The number of a term; -1 where it has none."""
-        return self.find(term.encode("utf-8", "surrogatepass") + _SEPARATOR)
-
-    def find(self, written: bytes) -> int:
-        """The number of a term as `written` gives it, perhaps by another vocabulary, or -1."""
+        written = term.encode("utf-8", "surrogatepass") + _SEPARATOR
         table, starts, text = self.table.data, self.starts, self.text
         mask = len(table) - 1
         place = crc32(written) & mask
@@ -49,13 +54,34 @@ class Vocabulary:
     def __contains__(self, term: str) -> bool:
         return self.get(term) >= 0
 
-    def written(self, number: int) -> bytes:
-        """The term of a number as it stands in the text, with what is behind it."""
-        return self.text[self.starts.item(number) : self.starts.item(number + 1)]
+    def find(self, written: Written) -> NDArray[np.int64]:
+        """The number of each of some terms of another vocabulary, or -1."""
+        found = np.full(len(written.terms), _FREE, np.int64)
+        mask = len(self.table) - 1
+        # All at once: those that are not where they are looked for go on to the next place.
+        waiting, places = np.arange(len(found)), written.hashes & mask
+        while len(waiting):
+            numbers = self.table[places]
+            taken = numbers != _FREE
+            waiting, places, numbers = waiting[taken], places[taken], numbers[taken]
+            at = zip(waiting.tolist(), self.starts[numbers].tolist(), strict=True)
+            is_it = np.array(
+                [self.text.startswith(written.terms[i], start) for i, start in at], np.bool_
+            )
+            found[waiting[is_it]] = numbers[is_it]
+            waiting, places = waiting[~is_it], (places[~is_it] + 1) & mask
+        return found
+
+    def written(self, numbers: NDArray[np.int64]) -> Written:
+        """The terms of these numbers, as other vocabularies `find` them."""
+        starts, ends = self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
+        terms = [self.text[start:end] for start, end in zip(starts, ends, strict=True)]
+        return Written(terms=tuple(terms), hashes=_hashes(terms))
 
     def term(self, number: int) -> str:
         """The term of a number."""
-        return self.written(number)[:-1].decode("utf-8", "surrogatepass")
+        start, end = self.starts.item(number), self.starts.item(number + 1)
+        return self.text[start : end - len(_SEPARATOR)].decode("utf-8", "surrogatepass")
 
     def n_bytes(self, numbers: NDArray[np.int64]) -> NDArray[np.int32]:
         """How long the terms of these numbers are in UTF-8."""
@@ -69,12 +95,15 @@ class Vocabulary:
         return iter(self.text.decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
+def _hashes(written: Sequence[bytes]) -> NDArray[np.int64]:
+    return np.fromiter(map(crc32, written), np.int64, len(written))
+
+
 def vocabulary(terms: Iterable[str]) -> Vocabulary:
     """The vocabulary of different terms, numbered in this order."""
     encoded = [term.encode("utf-8", "surrogatepass") + _SEPARATOR for term in terms]
-    hashes = np.fromiter(map(crc32, encoded), np.int64, len(encoded))
     starts = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
-    return Vocabulary(b"".join(encoded), starts, _table(hashes))
+    return Vocabulary(b"".join(encoded), starts, _table(_hashes(encoded)))
 
 
 def _table(hashes: NDArray[np.int64]) -> NDArray[np.int32]:

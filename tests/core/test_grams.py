@@ -64,6 +64,13 @@ def test_more_characters_than_bytes_are_told_apart() -> None:
     assert expected == similarities(grams(found), range(3)).tolist()
 
 
+def test_trigrams_that_need_more_bits_than_numbers_mostly_have_are_compared() -> None:
+    many = [chr(0x4E00 + i) for i in range(2000)]
+    found = ["".join(many[:1200]), "".join(many[600:1800]), "".join(many[1000:])]
+    expected = [[jaccard(one, other) for other in found] for one in found]
+    assert expected == similarities(grams(found), range(3)).tolist()
+
+
 def test_case_is_folded_within_each_text() -> None:
     found = ["ΟΔΟΣ", "ΟΔΟΣ ΟΔΟΣ", " ΟΔΟΣ\n", "\ufeffab c", "ab c"]
     assert jaccard(found[0], found[1]) == similarities(grams(found), range(5))[0][1]

@@ -27,8 +27,8 @@ def test_terms_have_the_numbers_of_their_places(terms: list[str], others: list[s
         len(term.encode("utf-8", "surrogatepass")) for term in terms
     ]
     elsewhere = vocabulary(others)
-    found = [elsewhere.find(made.written(number)) for number in range(len(made))]
-    assert found == [others.index(term) if term in others else -1 for term in terms]
+    found = elsewhere.find(made.written(places))
+    assert found.tolist() == [others.index(term) if term in others else -1 for term in terms]
 
 
 def test_terms_that_meet_at_the_end_of_the_table_go_on_at_its_front() -> None:
@@ -39,3 +39,5 @@ def test_terms_that_meet_at_the_end_of_the_table_go_on_at_its_front() -> None:
     assert len(made.table) == last + 1
     assert sorted(made.table[[-1, 0, 1]].tolist()) == [0, 1, 2]
     assert [made.get(term) for term in terms] == [0, 1, 2, -1]
+    others = vocabulary(reversed(terms))
+    assert made.find(others.written(np.arange(4))).tolist() == [-1, 2, 1, 0]
