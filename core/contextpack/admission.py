@@ -14,7 +14,7 @@ from itertools import pairwise
 from contextpack.bundle import Pack
 from contextpack.ledger import entry_of
 from contextpack.model import Detail, LedgerEntry, Outcome, Path, Piece, Reason
-from contextpack.plan import Candidate, Plan, floor_of
+from contextpack.plan import Candidate, Plan
 from contextpack.pointers import telling
 from contextpack.ranking import RankedChunk, Ranking
 from contextpack.render import framed, ranges, render_piece
@@ -194,7 +194,7 @@ def decision(
     if candidate is None:
         if chunk.score <= 0:
             return replace(entry, reason=Reason.NOT_RELEVANT)
-        is_cut_off = plan.is_capped and chunk.score >= floor_of(plan.ranking)
+        is_cut_off = plan.is_capped and chunk.score >= plan.ranking.floor
         return replace(entry, reason=Reason.MAX_CANDIDATES if is_cut_off else Reason.BELOW_CUT)
     repeat = pack.account.repeats.get((candidate.path, candidate.lines))
     if repeat is not None:

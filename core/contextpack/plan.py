@@ -31,9 +31,6 @@ READ_AHEAD = 3
 # At least so many candidates, so that a small budget still has a choice.
 MIN_CANDIDATES = 64
 
-# A candidate with less than this share of the best score is noise: room is better left empty.
-MIN_SCORE_SHARE = 0.05
-
 # A file of at most so many tokens is shown whole: its path line costs a tenth of that, and a
 # part of it saves less than the reader loses.
 SMALL_FILE_TOKENS = 200
@@ -111,7 +108,7 @@ def planned(request: Request, ranking: Ranking, standing: Collection[Path] = ())
         found = _files(snapshot, ranking.files)
     else:
         # Below the cut lie the many that have a common word and nothing else, often all alike.
-        floor = floor_of(ranking)
+        floor = ranking.floor
         found = _chunks(snapshot, ranking, ranking.chunks(floor), floor)
     kept: list[Candidate] = []
     tokens = 0
@@ -186,11 +183,6 @@ def _pieces(snapshot: Snapshot, span: Span) -> Iterator[_Piece]:
             yield number, Lines(start, end), -(-tokens * (end - start + 1) // len(lines))
 
 
-def floor_of(ranking: Ranking) -> float:
-    """The score below which a chunk is no candidate."""
-    return MIN_SCORE_SHARE * ranking.best_said
-
-
 def _files(snapshot: Snapshot, ranked: Iterable[RankedFile]) -> Iterator[Candidate]:
     for file in ranked:
         yield _whole(snapshot, file.path, file.score)
@@ -221,7 +213,7 @@ def _standing(
         return sorted(_files(snapshot, files), key=lambda c: (-c.score, c.path))
     chunks = [chunk for path in known for chunk in ranking.chunks_of(path) if chunk.score > 0]
     chunks.sort(key=lambda chunk: (-chunk.score, chunk.path, chunk.lines))
-    return list(_chunks(snapshot, ranking, chunks, floor_of(ranking)))
+    return list(_chunks(snapshot, ranking, chunks, ranking.floor))
 
 
 def _whole(snapshot: Snapshot, path: Path, score: float) -> Candidate:

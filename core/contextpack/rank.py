@@ -20,12 +20,14 @@ from contextpack.model import Path
 from contextpack.postings import Hits, Postings
 from contextpack.query import Question, question
 from contextpack.ranking import (
+    MIN_SCORE_SHARE,
     SCORE_DIGITS,
     Breakdown,
     Holder,
     Part,
     Ranking,
     best_by_file,
+    best_said,
     ranking_of,
 )
 from contextpack.related import related
@@ -133,7 +135,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     total += (FILE_SHARE * best)[postings.chunk_slots]
     lines = line_bonus(postings, meant)
     total += parts["mention"][postings.chunk_slots] + lines
-    best_said = float(total.max(initial=0.0))
+    best_worded = float(total.max(initial=0.0))
     if entry is not None:
         total = _with_entry(total, factors, entry, postings)
     made = (
@@ -152,7 +154,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     )
     unknown = _unknown(postings, asked)
     return _arranged(
-        snapshot, total, made, factors, chunk_scores > 0, unknown, entry, best_said
+        snapshot, total, made, factors, chunk_scores > 0, unknown, entry, best_worded
     )
 
 
@@ -198,17 +200,20 @@ def _arranged(
     is_worded: NDArray[np.bool_],
     unknown: tuple[str, ...],
     entry: Entry | None,
-    best_said: float = 0.0,
+    said: float = 0.0,
 ) -> Ranking:
     """The ranking of chunks with these scores, as they stand to the others of their files."""
     postings = snapshot.postings
     headers = HEADER_SHARE * best_by_file(total, postings)
     total = _with_headers(total, headers, postings)
-    divisors = 1 + REPEAT_DISCOUNT * _better_in_file(np.round(total, SCORE_DIGITS), postings)
+    rounded = np.round(total, SCORE_DIGITS)
+    # What is no candidate takes nobody's place: to put all in order would cost most of a ranking.
+    least = MIN_SCORE_SHARE * best_said(rounded, said)
+    divisors = 1 + REPEAT_DISCOUNT * _better_in_file(rounded, least, postings)
     breakdown = Breakdown(parts, factors, is_worded, headers, divisors)
     return ranking_of(
         snapshot, total / divisors, breakdown, unknown, is_fallback=False,
-        trails=entry.trails if entry is not None else {}, best_said=best_said,
+        trails=entry.trails if entry is not None else {}, said=said,
     )  # fmt: skip
 
 
@@ -238,9 +243,12 @@ def _with_headers(scores: Floats, least: Floats, postings: Postings) -> Floats:
     return scores
 
 
-def _better_in_file(scores: Floats, postings: Postings) -> Floats:
-    """How many chunks of its file come before each chunk, by score and then position."""
-    found_at = np.flatnonzero(scores > 0)
+def _better_in_file(scores: Floats, least: float, postings: Postings) -> Floats:
+    """How many chunks of its file come before each chunk, by score and then position.
+
+    None where a chunk has no score, or less than `least`. Scores are rounded.
+    """
+    found_at = np.flatnonzero(scores >= max(least, 10**-SCORE_DIGITS))
     slots = postings.chunk_slots[found_at]
     # One whole number for both: a float's sum would lose the last digits of the score.
     ranks = np.rint(scores[found_at] * 10**SCORE_DIGITS).astype(np.int64)

@@ -21,6 +21,9 @@ from contextpack.text import Lines, first_sorted
 # decides.
 SCORE_DIGITS = 6
 
+# A candidate with less than this share of the best score is noise: room is better left empty.
+MIN_SCORE_SHARE = 0.05
+
 # So many of the best chunks are put in order at first.
 FIRST_CHUNKS = 128
 
@@ -166,6 +169,11 @@ class Ranking:
     """
     trails: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     """For files that imports led to: the files on the way, each imports the next one."""
+
+    @property
+    def floor(self) -> float:
+        """The score below which a chunk is no candidate."""
+        return MIN_SCORE_SHARE * self.best_said
 
     @property
     def n_relevant(self) -> int:
@@ -314,12 +322,14 @@ def ranking_of(
     *,
     is_fallback: bool,
     trails: Mapping[Path, tuple[Path, ...]],
-    best_said: float = 0.0,
+    said: float = 0.0,
 ) -> Ranking:
-    """The ranking that scores of chunks and their parts are; scores are rounded here."""
+    """The ranking that scores of chunks and their parts are; scores are rounded here.
+
+    `said` is the best score that words alone make, 0 where they make none.
+    """
     postings = snapshot.postings
     scores = np.round(chunk_scores, SCORE_DIGITS)
-    best, said = float(scores.max(initial=0.0)), round(best_said, SCORE_DIGITS)
     return Ranking(
         snapshot=snapshot,
         chunk_scores=scores,
@@ -327,9 +337,15 @@ def ranking_of(
         breakdown=breakdown,
         unknown_words=unknown,
         is_fallback=is_fallback,
-        best_said=min(best, said) if said > 0 else best,
+        best_said=best_said(scores, said),
         trails=trails,
     )
+
+
+def best_said(scores: Floats, said: float) -> float:
+    """What `Ranking.best_said` is for these rounded scores and the best that words alone make."""
+    best, said = float(scores.max(initial=0.0)), round(said, SCORE_DIGITS)
+    return min(best, said) if said > 0 else best
 
 
 def classic_ranking(

@@ -28,7 +28,7 @@ from contextpack.admission import (
 )
 from contextpack.bundle import Pack, desk_of
 from contextpack.model import Detail, LedgerEntry, Outcome, Reason, Skip
-from contextpack.plan import Candidate, Plan, floor_of, planned
+from contextpack.plan import Candidate, Plan, planned
 from contextpack.ranking import RankedChunk, Ranking
 from contextpack.request import Request, Scorer
 from contextpack.shelf import Desk, empty_shelf
@@ -254,7 +254,7 @@ def _account(asked: _Question, plan: Plan, path: model.Path, line: int | None) -
         cut_score=pack.account.cut_score
         if target.chunk is None
         else chunk_cut(pack, plan, desk.texts),
-        floor_score=floor_of(ranking),
+        floor_score=ranking.floor,
         over_by=_over_by(made, plan, target, entry, desk),
         rank=rank_of(ranking, target if is_by_chunk else Target(path)),
         n_ranked=n_ranked,

@@ -24,9 +24,9 @@ from contextpack.entry import (
 )
 from contextpack.factors import KIND_FACTORS
 from contextpack.kinds import Kind
-from contextpack.plan import MIN_SCORE_SHARE, plan
+from contextpack.plan import plan
 from contextpack.rank import HEADER_SHARE, REPEAT_DISCOUNT, rank
-from contextpack.ranking import SCORE_DIGITS, Ranking
+from contextpack.ranking import MIN_SCORE_SHARE, SCORE_DIGITS, Ranking
 from contextpack.related import MAX_DEFINING, MAX_USING
 from contextpack.request import Focus, Request, Scorer
 from contextpack.text import Lines
