@@ -201,8 +201,11 @@ class Replaced:
     """An index after a change, and where its files' slots come from."""
 
     postings: Postings
+    n_same: int
+    """How many slots in front are those that they were."""
     origins: Slots
-    """For each slot the old slot, or the number of old slots plus the place among the new files."""
+    """For each slot behind those the old slot, or the number of old slots plus the place among the
+    new files."""
     n_merged: int
     """How many files' rows were copied into a merged segment."""
 
@@ -240,24 +243,63 @@ def replaced(before: Postings, dead: Iterable[int], files: Iterable[IndexedFile]
     while batch := list(islice(rest, BATCH_FILES)):
         made.append(_segment(batch))
     if not dead and not made:
-        return Replaced(before, np.arange(before.n_slots), 0)
-    is_alive = before.is_alive.copy()
+        return Replaced(before, before.n_slots, np.zeros(0, np.int64), 0)
+    n_new = sum(segment.n_files for segment in made)
+    is_alive = np.concatenate([before.is_alive, np.ones(n_new, np.bool_)])
     is_alive[dead] = False
     segments = [*before.segments, *made]
-    n_new = sum(segment.n_files for segment in made)
-    is_alive = np.concatenate([is_alive, np.ones(n_new, np.bool_)])
     keep = _n_kept(segments, is_alive)
     first = sum(segment.n_files for segment in segments[:keep])
-    origins = np.arange(len(is_alive))
+    n_same = min(first, before.n_slots)
+    origins = np.arange(n_same, len(is_alive))
     n_merged = 0
     if keep < len(segments):
         alive = is_alive[first:]
         merged = _merged(segments[keep:], alive)
         segments = [*segments[:keep], *([merged] if merged.n_files else [])]
-        origins = np.concatenate([origins[:first], origins[first:][alive]])
+        origins = np.concatenate([origins[: first - n_same], np.flatnonzero(alive) + first])
         is_alive = np.concatenate([is_alive[:first], alive[alive]])
         n_merged = merged.n_files
-    return Replaced(postings(segments, is_alive), origins, n_merged)
+    return Replaced(_extended(before, n_same, segments, is_alive), n_same, origins, n_merged)
+
+
+def _extended(
+    before: Postings, n_same: int, segments: Sequence[Segment], is_alive: Bools
+) -> Postings:
+    """What `postings` makes, of an index whose first slots are those of another one.
+
+    All arrays of the whole index are made by copying what stays.
+    """
+    kept, tail = before.first_chunks[: n_same + 1], _behind(segments, n_same)
+    n_kept = int(kept[-1])
+    n_chunks = [np.diff(segment.first_chunks) for segment in tail]
+    by_slot = np.concatenate([np.zeros(0, np.int64), *n_chunks])
+    chunk_lengths = np.concatenate(
+        [before.chunk_lengths[:n_kept], *(segment.chunk_lengths for segment in tail)]
+    )
+    first_chunks = np.concatenate([kept, n_kept + np.cumsum(by_slot)])
+    for slot in np.flatnonzero(before.is_alive[:n_same] & ~is_alive[:n_same]).tolist():
+        chunk_lengths[first_chunks[slot] : first_chunks[slot + 1]] = 0
+    slots_behind = np.repeat(np.arange(n_same, len(is_alive)), by_slot)
+    return Postings(
+        segments=tuple(segments),
+        is_alive=is_alive,
+        first_chunks=first_chunks,
+        chunk_slots=np.concatenate([before.chunk_slots[:n_kept], slots_behind]),
+        chunk_lengths=chunk_lengths,
+        n_files=int(np.count_nonzero(is_alive)),
+        n_chunks=int(np.diff(first_chunks)[is_alive].sum()),
+    )
+
+
+def _behind(segments: Sequence[Segment], n_slots: int) -> Sequence[Segment]:
+    """The segments behind so many slots, where one of them begins or the last ends."""
+    slot = 0
+    for number, segment in enumerate(segments):
+        if slot == n_slots:
+            return segments[number:]
+        slot += segment.n_files
+    return ()
 
 
 def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
