@@ -379,8 +379,8 @@ def _shifted(
     concerned = [family for family in Family if concerns(change, family)]
     if not concerned:
         return {}
-    said = copied(before.said)
-    present = {family_of(said[path].language) for path in before.resolved}
+    files = copied(before.said)
+    present = {family_of(files[path].language) for path in before.resolved}
     shifts: dict[Family, Shift] = {}
     for family in concerned:
         old = made.pop(family, None)
@@ -397,9 +397,10 @@ def _met(
     """The files that were there before and of which some import may lead elsewhere."""
     if not shifts:
         return
-    said = copied(files)
+    # Asked of each: a dict answers sooner.
+    files = copied(files)
     for path, known in before.resolved.items():
-        family = family_of(said[path].language) if path in said else None
+        family = family_of(files[path].language) if path in files else None
         met = shifts.get(family) if family is not None else None
         if met is not None and (
             path in near or not met.names.isdisjoint(known.keys) or met.asks_all_of(path)
