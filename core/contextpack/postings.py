@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from contextpack.model import Chunk, Path, TermCounts
 from contextpack.terms import terms, words
 from contextpack.text import Lines
-from contextpack.vocabulary import Vocabulary
-from contextpack.vocabulary import vocabulary as numbered
+from contextpack.vocabulary import Numbers, Vocabulary, encoded, numbered, numbers, of_encoded
 
 Ints = NDArray[np.int32]
 Counts = NDArray[np.uint16]
@@ -260,17 +259,19 @@ def replaced(before: Postings, dead: Iterable[int], files: Iterable[IndexedFile]
         origins = np.concatenate([origins[: first - n_same], np.flatnonzero(alive) + first])
         is_alive = np.concatenate([is_alive[:first], alive[alive]])
         n_merged = merged.n_files
-    return Replaced(_extended(before, n_same, segments, is_alive), n_same, origins, n_merged)
+    n_front = min(keep, len(before.segments))
+    after = _extended(before, n_same, segments, n_front, is_alive)
+    return Replaced(after, n_same, origins, n_merged)
 
 
 def _extended(
-    before: Postings, n_same: int, segments: Sequence[Segment], is_alive: Bools
+    before: Postings, n_same: int, segments: Sequence[Segment], n_front: int, is_alive: Bools
 ) -> Postings:
-    """What `postings` makes, of an index whose first slots are those of another one.
+    """What `postings` makes, of an index whose first segments and slots are those of another one.
 
     All arrays of the whole index are made by copying what stays.
     """
-    kept, tail = before.first_chunks[: n_same + 1], _behind(segments, n_same)
+    kept, tail = before.first_chunks[: n_same + 1], segments[n_front:]
     n_kept = int(kept[-1])
     n_chunks = [np.diff(segment.first_chunks) for segment in tail]
     by_slot = np.concatenate([np.zeros(0, np.int64), *n_chunks])
@@ -290,16 +291,6 @@ def _extended(
         n_files=int(np.count_nonzero(is_alive)),
         n_chunks=int(np.diff(first_chunks)[is_alive].sum()),
     )
-
-
-def _behind(segments: Sequence[Segment], n_slots: int) -> Sequence[Segment]:
-    """The segments behind so many slots, where one of them begins or the last ends."""
-    slot = 0
-    for number, segment in enumerate(segments):
-        if slot == n_slots:
-            return segments[number:]
-        slot += segment.n_files
-    return ()
 
 
 def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
@@ -336,12 +327,13 @@ def _defined(rows: Rows) -> Bools:
 
 
 def _segment(files: Sequence[IndexedFile]) -> Segment:
-    vocabulary: dict[str, int] = {}
+    vocabulary = numbers()
     term_runs: list[Ints] = []
     chunk_runs: list[Ints] = []
     first_chunks = [0]
     for _, counts, chunks in files:
-        ids = _ids(counts.vocabulary.split("\n") if counts.vocabulary else (), vocabulary)
+        terms_here = counts.vocabulary.split("\n") if counts.vocabulary else []
+        ids = numbered(list(map(encoded, terms_here)), vocabulary)
         term_runs.append(ids[np.frombuffer(counts.terms, "<u4")])
         chunk_runs.append(
             np.frombuffer(counts.chunks, "<u4").astype(np.int32) + first_chunks[-1]
@@ -355,7 +347,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     rows = _rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, first_chunks[-1])
     return Segment(
-        vocabulary=numbered(vocabulary),
+        vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
@@ -375,7 +367,7 @@ def _table(chunks: Sequence[Chunk]) -> Ints:
 
 def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     """The living files of some segments as one segment."""
-    vocabulary: dict[str, int] = {}
+    vocabulary = numbers()
     chunk_runs: list[_Run] = []
     directory_runs: list[_Run] = []
     stem_runs: list[_Run] = []
@@ -386,7 +378,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     for segment in segments:
         alive = is_alive[slot : slot + segment.n_files]
         slot += segment.n_files
-        ids = _ids(segment.vocabulary, vocabulary)
+        ids = numbered(segment.vocabulary.encoded(), vocabulary)
         chunks_each = np.diff(segment.first_chunks)
         alive_chunks = np.repeat(alive, chunks_each)
         chunk_runs.append(_kept(segment.chunks, alive_chunks, n_all_chunks, ids))
@@ -402,7 +394,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     rows = _rows_of(chunk_runs, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, n_all_chunks)
     return Segment(
-        vocabulary=numbered(vocabulary),
+        vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),
@@ -429,23 +421,12 @@ def _rows_of(runs: Sequence[_Run], n_terms: int) -> Rows:
     )
 
 
-def _kept(rows: Rows, keep: Bools, first: int, ids: Ints) -> tuple[Ints, Ints, Counts, Counts]:
+def _kept(rows: Rows, keep: Bools, first: int, ids: Ints) -> _Run:
     """The postings of the documents to keep: new term ids, documents from `first` on, counts."""
     in_term = np.repeat(ids, np.diff(rows.starts))
     places = (np.cumsum(keep) - 1 + first).astype(np.int32)
-    if keep.all():
-        return in_term, places[rows.documents], rows.uses, rows.names
-    alive = keep[rows.documents]
-    return (
-        in_term[alive],
-        places[rows.documents[alive]],
-        rows.uses[alive],
-        rows.names[alive],
-    )
-
-
-def _ids(found: Iterable[str], vocabulary: dict[str, int]) -> Ints:
-    return np.array([vocabulary.setdefault(term, len(vocabulary)) for term in found], np.int32)
+    alive = slice(None) if keep.all() else keep[rows.documents]
+    return in_term[alive], places[rows.documents[alive]], rows.uses[alive], rows.names[alive]
 
 
 def _lengths(in_chunk: Ints, uses: Counts, n_chunks: int) -> Ints:
@@ -482,13 +463,13 @@ _Runs = tuple[Ints, Ints]
 """The terms of paths, and the files that they stand in."""
 
 
-def _path_runs(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Runs, _Runs]:
+def _path_runs(paths: Sequence[Path], vocabulary: Numbers) -> tuple[_Runs, _Runs]:
     known: dict[str, Ints] = {}
 
     def ids(text: str) -> Ints:
         if text not in known:
             found = dict.fromkeys(term for word in words(text) for term in terms(word))
-            known[text] = _ids(found, vocabulary)
+            known[text] = numbered(list(map(encoded, found)), vocabulary)
         return known[text]
 
     def runs(texts: list[str]) -> _Runs:

@@ -5,9 +5,10 @@ fifty megabytes. This is a hash table with linear probing (Knuth, The Art of Com
 volume 3, section 6.4, algorithm L) over the terms' bytes: a look-up takes a microsecond.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import count, repeat
 from zlib import crc32
 
 import numpy as np
@@ -33,7 +34,7 @@ class Vocabulary:
 
     def get(self, term: str) -> int:
         """The number of a term; -1 where it has none."""
-        return self.find(term.encode("utf-8", "surrogatepass") + _SEPARATOR)
+        return self.find(encoded(term) + _SEPARATOR)
 
     def find(self, written: bytes) -> int:
         """The number of a term as `written` gives it, perhaps by another vocabulary, or -1."""
@@ -61,6 +62,10 @@ class Vocabulary:
         """How long the terms of these numbers are in UTF-8."""
         return self.starts[numbers + 1] - self.starts[numbers] - len(_SEPARATOR)
 
+    def encoded(self) -> list[bytes]:
+        """The terms in UTF-8, in the order of their numbers."""
+        return self.text.split(_SEPARATOR)[:-1]
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -69,12 +74,41 @@ class Vocabulary:
         return iter(self.text.decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
+Numbers = defaultdict[bytes, int]
+"""Terms in UTF-8, each with its number: the next one for a term that is new."""
+
+
+def numbers() -> Numbers:
+    """No terms yet."""
+    return defaultdict(count().__next__)
+
+
+def encoded(text: str) -> bytes:
+    """A text in the UTF-8 of vocabularies, which has room for lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def numbered(terms: Collection[bytes], known: Numbers) -> NDArray[np.int32]:
+    """The numbers of these terms in UTF-8, of which those that are new become known."""
+    return np.fromiter(map(known.__getitem__, terms), np.int32, len(terms))
+
+
 def vocabulary(terms: Iterable[str]) -> Vocabulary:
     """The vocabulary of different terms, numbered in this order."""
-    encoded = [term.encode("utf-8", "surrogatepass") + _SEPARATOR for term in terms]
-    hashes = np.fromiter(map(crc32, encoded), np.int64, len(encoded))
-    starts = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
-    return Vocabulary(b"".join(encoded), starts, _table(hashes))
+    return of_encoded(list(map(encoded, terms)))
+
+
+def of_encoded(terms: Collection[bytes]) -> Vocabulary:
+    """The same of terms in UTF-8. They are many: no step of this is one of Python's for each."""
+    hashes = map(crc32, repeat(_SEPARATOR), map(crc32, terms))
+    lengths = np.fromiter(map(len, terms), np.int32, len(terms)) + len(_SEPARATOR)
+    starts = np.zeros(len(terms) + 1, np.int32)
+    np.cumsum(lengths, out=starts[1:])
+    return Vocabulary(
+        text=_SEPARATOR.join([*terms, b""]),
+        starts=starts,
+        table=_table(np.fromiter(hashes, np.int64, len(terms))),
+    )
 
 
 def _table(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
