@@ -7,6 +7,7 @@ change: files whose facts stay what they are keep their rows and their edges.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -128,6 +129,9 @@ NO_WORK = Work(0, 0, ())
 
 SILENT = Said("", ())
 """Of a file that is only a target of imports: what it imports itself does not matter."""
+
+# What is left of a column without a few places is sooner copied in pieces than item by item.
+MAX_CUTS = 256
 
 Columns = NDArray[np.object_]
 C = TypeVar("C", bound=np.generic)
@@ -330,15 +334,30 @@ def _edges(
     now = np.arange(n_old)
     stays = origins < n_old
     now[origins[stays]] = np.flatnonzero(stays) + n_same
+    is_concerned = np.zeros(n_old, np.bool_)
+    is_concerned[n_same:] = True
+    is_concerned[[before.slots[path] for path in moved if path in before.slots]] = True
     for path in changed:
         if path in before.slots:
-            now[before.slots[path]] = slots.get(path, -1)
-    importing, imported = now[before.importing], now[before.imported]
-    is_kept = np.ones(len(replacement.postings.is_alive) + 1, np.bool_)
-    is_kept[[-1, *(slots[path] for path in moved if path in slots)]] = False
-    kept = is_kept[importing]
+            slot = before.slots[path]
+            now[slot], is_concerned[slot] = slots.get(path, -1), True
+    # Nearly all edges stay as they are.
+    concerned = np.flatnonzero(is_concerned[before.importing] | is_concerned[before.imported])
+    importing, imported = now[before.importing[concerned]], now[before.imported[concerned]]
+    own = [slots[path] for path in moved if path in slots]
+    kept = (importing >= 0) & ~np.isin(importing, own)
     new_importing, new_imported = edges(after.imports, slots, moved)
     return (
-        np.concatenate([importing[kept], new_importing]),
-        np.concatenate([imported[kept], new_imported]),
+        np.concatenate(
+            [*_without(before.importing, concerned), importing[kept], new_importing]
+        ),
+        np.concatenate([*_without(before.imported, concerned), imported[kept], new_imported]),
     )
+
+
+def _without(column: Slots, places: Slots) -> Iterable[Slots]:
+    """The parts of a column that stand between these places, which ascend."""
+    if len(places) > MAX_CUTS:
+        return [np.delete(column, places)]
+    cuts = pairwise([-1, *places.tolist(), len(column)])
+    return [column[before + 1 : after] for before, after in cuts]

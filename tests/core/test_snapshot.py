@@ -13,7 +13,7 @@ from contextpack.postings import MERGE_RATIO, postings
 from contextpack.rank import rank
 from contextpack.request import Request
 from contextpack.resolve import is_config
-from contextpack.snapshot import Change, Snapshot, Work, applied, empty
+from contextpack.snapshot import MAX_CUTS, Change, Snapshot, Work, applied, empty
 from harness.memory import STANDARD_LIBRARY, packed, reading_of, snapshot_of
 
 PATHS = ("a.py", "b.py", "pkg/__init__.py", "pkg/cache.py", "tests/test_a.py", "web/loader.ts")
@@ -155,6 +155,15 @@ def test_of_several_new_segments_the_large_one_stays() -> None:
         patched.setattr("contextpack.postings.BATCH_FILES", 1)
         made = snapshot_of({"a.py": long, "b.py": "b = 1\n", "c.py": "c = 1\n"})
     assert [1, 2] == [segment.n_files for segment in made.postings.segments]
+    check_index(made)
+
+
+@pytest.mark.parametrize("n_files", [MAX_CUTS, MAX_CUTS + 1])
+def test_the_edges_of_a_file_that_all_import_follow_it(n_files: int) -> None:
+    files = {f"m{n}.py": "import hub\nimport m0\n" for n in range(1, n_files + 1)}
+    files |= {"hub.py": "hub = 1\n", "m0.py": "import hub\n"}
+    _, made, _ = applied_edits(files, [{"hub.py": "hub = other\n"}])
+    assert len(made.importing) == 2 * n_files + 1
     check_index(made)
 
 
