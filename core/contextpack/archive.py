@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from contextpack.codec import Damaged, made_of
 from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
+from contextpack.mappings import copied
 from contextpack.model import Path, Skip
 from contextpack.postings import Rows, Segment, postings
 from contextpack.resolve import Resolved, Tree
@@ -74,8 +75,8 @@ def archived_graph(graph: Graph) -> bytes:
     """What `with_graph` makes the graph of again. Raises `UnicodeEncodeError` as `archived`."""
     wire: _GraphWire = (
         ARCHIVE_VERSION,
-        dict(graph.said),
-        dict(graph.resolved),
+        copied(graph.said),
+        copied(graph.resolved),
     )
     return msgspec.msgpack.encode(wire)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from contextpack.mappings import copied, revised
 from contextpack.model import Facts, Import, ImportKind, Path
 from contextpack.resolve import (
     External,
@@ -152,27 +153,26 @@ def updated(
     what was known of the changed and the gone ones is forgotten.
     """
     tree, change = _changed(before, changed, gone, configs)
-    files = {**before.said, **changed}
-    for path in gone:
-        files.pop(path, None)
+    files = revised(before.said, changed, gone)
     made = dict(before.resolvers)
     shifts = _shifted(before, change, tree, made)
-    found = dict(before.resolved)
+    anew: dict[Path, Resolved] = {}
+    silent = set(gone)
     counts: dict[Path, int] = {}
-    for path in gone:
-        found.pop(path, None)
     for path, one in changed.items():
         family = family_of(one.language)
         old = before.said.get(path)
         if family is None or not one.imports:
-            found.pop(path, None)
+            silent.add(path)
         elif old is None or not _is_alike(old, one):
-            found[path] = resolved(_made(made, family, tree), path, one.imports)
+            anew[path] = resolved(_made(made, family, tree), path, one.imports)
             counts[path] = len(one.imports)
     near = {source for path in gone for source in before.importers.get(path, ())}
     for path, met in _met(before, files, shifts, near):
-        if path in found and path not in counts:
-            found[path], counts[path] = _asked(met, path, files[path], found[path], gone)
+        if path not in silent and path not in counts:
+            known = before.resolved[path]
+            anew[path], counts[path] = _asked(met, path, files[path], known, gone)
+    found = revised(before.resolved, anew, silent)
     moved = {
         path: targets
         for path in (*changed, *counts, *gone)
@@ -343,7 +343,7 @@ def _changed(
 ) -> tuple[Tree, Change]:
     """The next tree, and what resolvers may have to know of its differences."""
     tree = before.tree
-    appeared = changed.keys() - tree.paths
+    appeared = set(changed).difference(tree.paths)
     vanished = tree.paths.intersection(gone)
     if appeared or vanished:
         tree = replace(tree, paths=(tree.paths | appeared) - vanished)
@@ -379,7 +379,8 @@ def _shifted(
     concerned = [family for family in Family if concerns(change, family)]
     if not concerned:
         return {}
-    present = {family_of(before.said[path].language) for path in before.resolved}
+    files = copied(before.said)
+    present = {family_of(files[path].language) for path in before.resolved}
     shifts: dict[Family, Shift] = {}
     for family in concerned:
         old = made.pop(family, None)
@@ -396,6 +397,8 @@ def _met(
     """The files that were there before and of which some import may lead elsewhere."""
     if not shifts:
         return
+    # Asked of each: a dict answers sooner.
+    files = copied(files)
     for path, known in before.resolved.items():
         family = family_of(files[path].language) if path in files else None
         met = shifts.get(family) if family is not None else None
@@ -430,21 +433,26 @@ def _patched(
     """The edges in both directions after some files import others than before."""
     if not moved:
         return before.imports, before.importers
-    imports, importers = dict(before.imports), dict(before.importers)
     lost: dict[Path, set[Path]] = {}
     won: dict[Path, set[Path]] = {}
     for path, targets in moved.items():
-        old = imports.pop(path, ())
+        old = before.imports.get(path, ())
         for target in set(old).difference(targets):
             lost.setdefault(target, set()).add(path)
         for target in set(targets).difference(old):
             won.setdefault(target, set()).add(path)
-        if targets:
-            imports[path] = targets
+    importers: dict[Path, tuple[Path, ...]] = {}
     for target in lost.keys() | won.keys():
-        sources = set(importers.pop(target, ()))
+        sources = set(before.importers.get(target, ()))
         sources -= lost.get(target, set())
         sources |= won.get(target, set())
-        if sources:
-            importers[target] = tuple(sorted(sources))
-    return imports, importers
+        importers[target] = tuple(sorted(sources))
+    return _without_empty(before.imports, moved), _without_empty(before.importers, importers)
+
+
+def _without_empty(
+    before: Mapping[Path, tuple[Path, ...]], changed: Mapping[Path, tuple[Path, ...]]
+) -> Mapping[Path, tuple[Path, ...]]:
+    """The edges in one direction with these, of which those of no end are left out."""
+    ends = {path: others for path, others in changed.items() if others}
+    return revised(before, ends, changed.keys() - ends.keys())

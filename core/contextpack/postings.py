@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from contextpack.model import Chunk, Path, TermCounts
 from contextpack.terms import terms, words
 from contextpack.text import Lines
-from contextpack.vocabulary import Vocabulary
-from contextpack.vocabulary import vocabulary as numbered
+from contextpack.vocabulary import Numbers, Vocabulary, encoded, numbered, numbers, of_encoded
 
 Ints = NDArray[np.int32]
 Counts = NDArray[np.uint16]
@@ -202,8 +201,11 @@ class Replaced:
     """An index after a change, and where its files' slots come from."""
 
     postings: Postings
+    n_same: int
+    """How many slots in front are those that they were."""
     origins: Slots
-    """For each slot the old slot, or the number of old slots plus the place among the new files."""
+    """For each slot behind those the old slot, or the number of old slots plus the place among the
+    new files."""
     n_merged: int
     """How many files' rows were copied into a merged segment."""
 
@@ -241,24 +243,55 @@ def replaced(before: Postings, dead: Iterable[int], files: Iterable[IndexedFile]
     while batch := list(islice(rest, BATCH_FILES)):
         made.append(_segment(batch))
     if not dead and not made:
-        return Replaced(before, np.arange(before.n_slots), 0)
-    is_alive = before.is_alive.copy()
+        return Replaced(before, before.n_slots, np.zeros(0, np.int64), 0)
+    n_new = sum(segment.n_files for segment in made)
+    is_alive = np.concatenate([before.is_alive, np.ones(n_new, np.bool_)])
     is_alive[dead] = False
     segments = [*before.segments, *made]
-    n_new = sum(segment.n_files for segment in made)
-    is_alive = np.concatenate([is_alive, np.ones(n_new, np.bool_)])
     keep = _n_kept(segments, is_alive)
     first = sum(segment.n_files for segment in segments[:keep])
-    origins = np.arange(len(is_alive))
+    n_same = min(first, before.n_slots)
+    origins = np.arange(n_same, len(is_alive))
     n_merged = 0
     if keep < len(segments):
         alive = is_alive[first:]
         merged = _merged(segments[keep:], alive)
         segments = [*segments[:keep], *([merged] if merged.n_files else [])]
-        origins = np.concatenate([origins[:first], origins[first:][alive]])
+        origins = np.concatenate([origins[: first - n_same], np.flatnonzero(alive) + first])
         is_alive = np.concatenate([is_alive[:first], alive[alive]])
         n_merged = merged.n_files
-    return Replaced(postings(segments, is_alive), origins, n_merged)
+    n_front = min(keep, len(before.segments))
+    after = _extended(before, n_same, segments, n_front, is_alive)
+    return Replaced(after, n_same, origins, n_merged)
+
+
+def _extended(
+    before: Postings, n_same: int, segments: Sequence[Segment], n_front: int, is_alive: Bools
+) -> Postings:
+    """What `postings` makes, of an index whose first segments and slots are those of another one.
+
+    All arrays of the whole index are made by copying what stays.
+    """
+    kept, tail = before.first_chunks[: n_same + 1], segments[n_front:]
+    n_kept = int(kept[-1])
+    n_chunks = [np.diff(segment.first_chunks) for segment in tail]
+    by_slot = np.concatenate([np.zeros(0, np.int64), *n_chunks])
+    chunk_lengths = np.concatenate(
+        [before.chunk_lengths[:n_kept], *(segment.chunk_lengths for segment in tail)]
+    )
+    first_chunks = np.concatenate([kept, n_kept + np.cumsum(by_slot)])
+    for slot in np.flatnonzero(before.is_alive[:n_same] & ~is_alive[:n_same]).tolist():
+        chunk_lengths[first_chunks[slot] : first_chunks[slot + 1]] = 0
+    slots_behind = np.repeat(np.arange(n_same, len(is_alive)), by_slot)
+    return Postings(
+        segments=tuple(segments),
+        is_alive=is_alive,
+        first_chunks=first_chunks,
+        chunk_slots=np.concatenate([before.chunk_slots[:n_kept], slots_behind]),
+        chunk_lengths=chunk_lengths,
+        n_files=int(np.count_nonzero(is_alive)),
+        n_chunks=int(np.diff(first_chunks)[is_alive].sum()),
+    )
 
 
 def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
@@ -295,12 +328,13 @@ def _defined(rows: Rows) -> Bools:
 
 
 def _segment(files: Sequence[IndexedFile]) -> Segment:
-    vocabulary: dict[str, int] = {}
+    vocabulary = numbers()
     term_runs: list[Ints] = []
     chunk_runs: list[Ints] = []
     first_chunks = [0]
     for _, counts, chunks in files:
-        ids = _ids(counts.vocabulary.split("\n") if counts.vocabulary else (), vocabulary)
+        terms_here = counts.vocabulary.split("\n") if counts.vocabulary else []
+        ids = numbered(list(map(encoded, terms_here)), vocabulary)
         term_runs.append(ids[np.frombuffer(counts.terms, "<u4")])
         chunk_runs.append(
             np.frombuffer(counts.chunks, "<u4").astype(np.int32) + first_chunks[-1]
@@ -314,7 +348,7 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     rows = _rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, first_chunks[-1])
     return Segment(
-        vocabulary=numbered(vocabulary),
+        vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_path_rows(*directories, n_terms),
         stems=_path_rows(*stems, n_terms),
@@ -334,7 +368,7 @@ def _table(chunks: Sequence[Chunk]) -> Ints:
 
 def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     """The living files of some segments as one segment."""
-    vocabulary: dict[str, int] = {}
+    vocabulary = numbers()
     chunk_runs: list[_Run] = []
     directory_runs: list[_Run] = []
     stem_runs: list[_Run] = []
@@ -345,7 +379,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     for segment in segments:
         alive = is_alive[slot : slot + segment.n_files]
         slot += segment.n_files
-        ids = _ids(segment.vocabulary, vocabulary)
+        ids = numbered(segment.vocabulary.encoded(), vocabulary)
         chunks_each = np.diff(segment.first_chunks)
         alive_chunks = np.repeat(alive, chunks_each)
         chunk_runs.append(_kept(segment.chunks, alive_chunks, n_all_chunks, ids))
@@ -361,7 +395,7 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     rows = _rows_of(chunk_runs, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, n_all_chunks)
     return Segment(
-        vocabulary=numbered(vocabulary),
+        vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
         stems=_rows_of(stem_runs, n_terms),
@@ -388,23 +422,12 @@ def _rows_of(runs: Sequence[_Run], n_terms: int) -> Rows:
     )
 
 
-def _kept(rows: Rows, keep: Bools, first: int, ids: Ints) -> tuple[Ints, Ints, Counts, Counts]:
+def _kept(rows: Rows, keep: Bools, first: int, ids: Ints) -> _Run:
     """The postings of the documents to keep: new term ids, documents from `first` on, counts."""
     in_term = np.repeat(ids, np.diff(rows.starts))
     places = (np.cumsum(keep) - 1 + first).astype(np.int32)
-    if keep.all():
-        return in_term, places[rows.documents], rows.uses, rows.names
-    alive = keep[rows.documents]
-    return (
-        in_term[alive],
-        places[rows.documents[alive]],
-        rows.uses[alive],
-        rows.names[alive],
-    )
-
-
-def _ids(found: Iterable[str], vocabulary: dict[str, int]) -> Ints:
-    return np.array([vocabulary.setdefault(term, len(vocabulary)) for term in found], np.int32)
+    alive = slice(None) if keep.all() else keep[rows.documents]
+    return in_term[alive], places[rows.documents[alive]], rows.uses[alive], rows.names[alive]
 
 
 def _lengths(in_chunk: Ints, uses: Counts, n_chunks: int) -> Ints:
@@ -441,13 +464,13 @@ _Runs = tuple[Ints, Ints]
 """The terms of paths, and the files that they stand in."""
 
 
-def _path_runs(paths: Sequence[Path], vocabulary: dict[str, int]) -> tuple[_Runs, _Runs]:
+def _path_runs(paths: Sequence[Path], vocabulary: Numbers) -> tuple[_Runs, _Runs]:
     known: dict[str, Ints] = {}
 
     def ids(text: str) -> Ints:
         if text not in known:
             found = dict.fromkeys(term for word in words(text) for term in terms(word))
-            known[text] = _ids(found, vocabulary)
+            known[text] = numbered(list(map(encoded, found)), vocabulary)
         return known[text]
 
     def runs(texts: list[str]) -> _Runs:

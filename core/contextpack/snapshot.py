@@ -7,7 +7,9 @@ change: files whose facts stay what they are keep their rows and their edges.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from contextpack.codec import Scope, decoded, decoded_head, decoded_scopes, deco
 from contextpack.graph import Graph, Said, graph, said, updated
 from contextpack.history import NO_HISTORY, History
 from contextpack.kinds import KINDS, kind_of
-from contextpack.mappings import copied
+from contextpack.mappings import revised
 from contextpack.model import Facts, Path, Skip
 from contextpack.postings import (
     NO_POSTINGS,
@@ -128,7 +130,11 @@ NO_WORK = Work(0, 0, ())
 SILENT = Said("", ())
 """Of a file that is only a target of imports: what it imports itself does not matter."""
 
+# What is left of a column without a few places is sooner copied in pieces than item by item.
+MAX_CUTS = 256
+
 Columns = NDArray[np.object_]
+C = TypeVar("C", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +211,7 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
     ):
         return before, NO_WORK
     indexed = [r for r in change.read if not _is_known(before, r.source)]
-    sources = copied(before.sources)
-    for path in change.gone:
-        sources.pop(path, None)
-    sources.update((r.source.path, r.source) for r in change.read)
-    sources.update((source.path, source) for source in change.restated)
+    written = (*(r.source for r in change.read), *change.restated)
     gone = change.gone & before.sources.keys()
     dead = [*gone, *(r.source.path for r in indexed)]
     said_anew: dict[Path, Said] = {}
@@ -233,24 +235,21 @@ def applied(before: Snapshot, change: Change) -> tuple[Snapshot, Work]:
         (gone | silent) - also - {r.source.path for r in change.read},
         change.configs,
     )
-    paths = np.concatenate([before.paths, _objects([r.source.path for r in indexed])])
     kinds = [_KIND_NUMBERS[kind_of(r.source.path)] for r in indexed]
-    modified = before.modified.copy()
-    for source in (*change.restated, *(r.source for r in change.read)):
-        if source.path in before.slots:
-            modified[before.slots[source.path]] = source.modified
-    new_times = [r.source.modified for r in indexed]
-    origins = replacement.origins
-    slots = _slots(before, gone, replacement, paths[origins])
-    importing, imported = _edges(before, made, work.moved, origins, slots, dead)
+    modified = _column(before.modified, np.zeros(len(indexed)), replacement)
+    paths = _column(before.paths, _objects([r.source.path for r in indexed]), replacement)
+    slots = _slots(before, gone, replacement, paths)
+    for source in written:
+        modified[slots[source.path]] = source.modified
+    importing, imported = _edges(before, made, work.moved, replacement, slots, dead)
     after = Snapshot(
-        sources=MappingProxyType(sources),
+        sources=revised(before.sources, {source.path: source for source in written}, gone),
         skipped=before.skipped if change.skipped is None else _sorted(change.skipped),
         graph=made,
         postings=replacement.postings,
-        paths=paths[origins],
-        kinds=np.concatenate([before.kinds, np.array(kinds, np.uint8)])[origins],
-        modified=np.concatenate([modified, np.array(new_times, np.float64)])[origins],
+        paths=paths,
+        kinds=_column(before.kinds, np.array(kinds, np.uint8), replacement),
+        modified=modified,
         slots=slots,
         importing=importing,
         imported=imported,
@@ -287,22 +286,22 @@ def _sorted(skipped: Iterable[Skip]) -> tuple[Skip, ...]:
     return tuple(sorted(skipped, key=lambda skip: (skip.path, skip.reason)))
 
 
+def _column(before: NDArray[C], new: NDArray[C], replacement: Replaced) -> NDArray[C]:
+    """A column by slot after a change, from the one before and that of the new files."""
+    n_same, origins = replacement.n_same, replacement.origins
+    behind = np.concatenate([before[n_same:], new])[origins - n_same]
+    return np.concatenate([before[:n_same], behind])
+
+
 def _slots(
     before: Snapshot, gone: Iterable[Path], replacement: Replaced, paths: Columns
 ) -> Mapping[Path, int]:
-    """Where each file is now: those in front of the first slot that moved are where they were."""
-    slots = copied(before.slots)
-    for path in gone:
-        slots.pop(path, None)
-    origins, n_old = replacement.origins, before.postings.n_slots
-    n_same = min(len(origins), n_old)
-    moved = np.flatnonzero(origins[:n_same] != np.arange(n_same))
-    first = int(moved[0]) if len(moved) else n_same
-    alive = replacement.postings.is_alive
-    slots.update(
-        (path, slot) for slot, path in enumerate(paths[first:].tolist(), first) if alive[slot]
-    )
-    return MappingProxyType(slots)
+    """Where each file is now: those in front are where they were."""
+    alive, n_same = replacement.postings.is_alive, replacement.n_same
+    behind = {
+        path: slot for slot, path in enumerate(paths[n_same:].tolist(), n_same) if alive[slot]
+    }
+    return revised(before.slots, behind, gone)
 
 
 def edges(
@@ -323,7 +322,7 @@ def _edges(
     before: Snapshot,
     after: Graph,
     moved: frozenset[Path],
-    origins: Slots,
+    replacement: Replaced,
     slots: Mapping[Path, int],
     changed: Iterable[Path],
 ) -> tuple[Slots, Slots]:
@@ -331,17 +330,34 @@ def _edges(
 
     `changed` are the files with another slot than their old one's origin, or none.
     """
-    now = np.full(before.postings.n_slots, -1, np.int64)
-    stays = origins < len(now)
-    now[origins[stays]] = np.flatnonzero(stays)
+    n_same, origins, n_old = replacement.n_same, replacement.origins, before.postings.n_slots
+    now = np.arange(n_old)
+    stays = origins < n_old
+    now[origins[stays]] = np.flatnonzero(stays) + n_same
+    is_concerned = np.zeros(n_old, np.bool_)
+    is_concerned[n_same:] = True
+    is_concerned[[before.slots[path] for path in moved if path in before.slots]] = True
     for path in changed:
         if path in before.slots:
-            now[before.slots[path]] = slots.get(path, -1)
-    importing, imported = now[before.importing], now[before.imported]
+            slot = before.slots[path]
+            now[slot], is_concerned[slot] = slots.get(path, -1), True
+    # Nearly all edges stay as they are.
+    concerned = np.flatnonzero(is_concerned[before.importing] | is_concerned[before.imported])
+    importing, imported = now[before.importing[concerned]], now[before.imported[concerned]]
     own = [slots[path] for path in moved if path in slots]
     kept = (importing >= 0) & ~np.isin(importing, own)
     new_importing, new_imported = edges(after.imports, slots, moved)
     return (
-        np.concatenate([importing[kept], new_importing]),
-        np.concatenate([imported[kept], new_imported]),
+        np.concatenate(
+            [*_without(before.importing, concerned), importing[kept], new_importing]
+        ),
+        np.concatenate([*_without(before.imported, concerned), imported[kept], new_imported]),
     )
+
+
+def _without(column: Slots, places: Slots) -> Iterable[Slots]:
+    """The parts of a column that stand between these places, which ascend."""
+    if len(places) > MAX_CUTS:
+        return [np.delete(column, places)]
+    cuts = pairwise([-1, *places.tolist(), len(column)])
+    return [column[before + 1 : after] for before, after in cuts]

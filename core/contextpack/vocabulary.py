@@ -5,9 +5,10 @@ fifty megabytes. This is a hash table with linear probing (Knuth, The Art of Com
 volume 3, section 6.4, algorithm L) over the terms' bytes: a look-up takes a microsecond.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import count, repeat
 from zlib import crc32
 
 import numpy as np
@@ -41,7 +42,7 @@ class Vocabulary:
 
     def get(self, term: str) -> int:
         """The number of a term; -1 where it has none."""
-        written = term.encode("utf-8", "surrogatepass") + _SEPARATOR
+        written = encoded(term) + _SEPARATOR
         table, starts, text = self.table.data, self.starts, self.text
         mask = len(table) - 1
         place = crc32(written) & mask
@@ -76,7 +77,7 @@ class Vocabulary:
         """The terms of these numbers, as other vocabularies `find` them."""
         starts, ends = self.starts[numbers].tolist(), self.starts[numbers + 1].tolist()
         terms = [self.text[start:end] for start, end in zip(starts, ends, strict=True)]
-        return Written(terms=tuple(terms), hashes=_hashes(terms))
+        return Written(terms=tuple(terms), hashes=_hashes(map(crc32, terms), len(terms)))
 
     def term(self, number: int) -> str:
         """The term of a number."""
@@ -87,6 +88,10 @@ class Vocabulary:
         """How long the terms of these numbers are in UTF-8."""
         return self.starts[numbers + 1] - self.starts[numbers] - len(_SEPARATOR)
 
+    def encoded(self) -> list[bytes]:
+        """The terms in UTF-8, in the order of their numbers."""
+        return self.text.split(_SEPARATOR)[:-1]
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -95,15 +100,45 @@ class Vocabulary:
         return iter(self.text.decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
-def _hashes(written: Sequence[bytes]) -> NDArray[np.int64]:
-    return np.fromiter(map(crc32, written), np.int64, len(written))
+Numbers = defaultdict[bytes, int]
+"""Terms in UTF-8, each with its number: the next one for a term that is new."""
+
+
+def numbers() -> Numbers:
+    """No terms yet."""
+    return defaultdict(count().__next__)
+
+
+def encoded(text: str) -> bytes:
+    """A text in the UTF-8 of vocabularies, which has room for lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def numbered(terms: Collection[bytes], known: Numbers) -> NDArray[np.int32]:
+    """The numbers of these terms in UTF-8, of which those that are new become known."""
+    return np.fromiter(map(known.__getitem__, terms), np.int32, len(terms))
 
 
 def vocabulary(terms: Iterable[str]) -> Vocabulary:
     """The vocabulary of different terms, numbered in this order."""
-    encoded = [term.encode("utf-8", "surrogatepass") + _SEPARATOR for term in terms]
-    starts = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
-    return Vocabulary(b"".join(encoded), starts, _table(_hashes(encoded)))
+    return of_encoded(list(map(encoded, terms)))
+
+
+def of_encoded(terms: Collection[bytes]) -> Vocabulary:
+    """The same of terms in UTF-8. They are many: no step of this is one of Python's for each."""
+    hashes = map(crc32, repeat(_SEPARATOR), map(crc32, terms))
+    lengths = np.fromiter(map(len, terms), np.int32, len(terms)) + len(_SEPARATOR)
+    starts = np.zeros(len(terms) + 1, np.int32)
+    np.cumsum(lengths, out=starts[1:])
+    return Vocabulary(
+        text=_SEPARATOR.join([*terms, b""]),
+        starts=starts,
+        table=_table(_hashes(hashes, len(terms))),
+    )
+
+
+def _hashes(found: Iterable[int], n: int) -> NDArray[np.int64]:
+    return np.fromiter(found, np.int64, n)
 
 
 def _table(hashes: NDArray[np.int64]) -> NDArray[np.int32]:

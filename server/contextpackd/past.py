@@ -25,6 +25,7 @@ UNSAVED_COMMITS = 200
 _REF = b"ref: "
 
 Marks = tuple[object, ...]
+HeadFiles = tuple[Path, ...]
 
 
 class Past:
@@ -39,9 +40,9 @@ class Past:
         with suppress(KeyError, Damaged):
             self._history = restored(saved[HISTORY])
 
-    def history(self) -> History:
-        """The history as it is now."""
-        marks = self._head_marks()
+    def history(self, found: HeadFiles | None = None) -> History:
+        """The history as it is now. `found` is what `head_files` gave a moment ago."""
+        marks = _marks(found or self.head_files())
         if marks != self._marks:
             self._read()
             self._marks = marks
@@ -73,21 +74,11 @@ class Past:
         except GitUnavailable:
             self._history = NO_HISTORY
 
-    def files(self) -> frozenset[str]:
-        """The files, there or not, of which one is another where HEAD moves. Absolute paths."""
-        found = self._head_files()
-        return frozenset() if found is None else frozenset(map(str, found))
+    def head_files(self) -> HeadFiles | None:
+        """The files, there or not, of which one is another where HEAD moves; None without git.
 
-    def _head_marks(self) -> Marks:
-        """What changes when HEAD moves: its file, that of its branch, and the packed ones."""
-        found = self._head_files()
-        if found is None:
-            return ()
-        head, packed, tables, *branch = found
-        contents = [small_content(file, 0) for file in (head, *branch)]
-        return (*contents, _stat(packed), _stat(tables))
-
-    def _head_files(self) -> tuple[Path, ...] | None:
+        HEAD's own file comes first, what branches are packed into next, and its branch last.
+        """
         top = repository_top(self._root)
         common = None if top is None else common_git_dir(top)
         if top is None or common is None:
@@ -98,6 +89,15 @@ class Past:
         if not said.startswith(_REF) or b"\0" in said:
             return (head, *packs)
         return (head, *packs, common / os.fsdecode(said.removeprefix(_REF).strip()))
+
+
+def _marks(found: HeadFiles | None) -> Marks:
+    """What changes when HEAD moves: its file, that of its branch, and the packed ones."""
+    if found is None:
+        return ()
+    head, packed, tables, *branch = found
+    contents = [small_content(file, 0) for file in (head, *branch)]
+    return (*contents, _stat(packed), _stat(tables))
 
 
 def _stat(file: Path) -> tuple[int, int, int] | None:

@@ -350,8 +350,10 @@ class Survey:
         named: set[str] = set()
         for repository in self._walk.repositories.values():
             for file in _files(repository.inputs):
-                named.add(file)
-                named.update(map(str, Path(file).parents))
+                # Whatever is named has everything above it named, too.
+                while file not in named:
+                    named.add(file)
+                    file = os.path.dirname(file)  # noqa: PTH120, PLW2901
         # An absolute path stays as it is.
         return any(os.path.join(self.root, path).removesuffix("/") in named for path in paths)  # noqa: PTH118
 

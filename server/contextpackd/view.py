@@ -159,7 +159,7 @@ class View:
         }
         closed = self._buffers.keys() - shown.keys()
         self._unread |= closed & known.keys()
-        gone |= closed - known.keys()
+        gone |= closed.difference(known)
         due = {
             path: known[path] for path in self._unread if path in known and path not in shown
         }
@@ -192,7 +192,7 @@ class View:
         """The young files at and below these paths: their stat does not tell what happened."""
         found = self._young & touched
         rest = tuple(
-            f"{path}/" if path else "" for path in touched - self.survey.candidates.keys()
+            f"{path}/" if path else "" for path in touched.difference(self.survey.candidates)
         )
         if rest:
             found.update(path for path in self._young if path.startswith(rest))

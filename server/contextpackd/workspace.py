@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -199,14 +200,16 @@ class Workspace:
         efforts: list[Effort] = []
         freshness = WATCHED
         is_first, past = self._past is None, self._known_past()
-        of_head = past.files()
+        head_files = past.head_files()
+        of_head = frozenset(map(str, head_files or ()))
         self._is_followed = self._is_followed and of_head == self._of_head
         self._of_head = of_head
         aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="history")
         with aside, _uncollected(serves=self._watches):
             # The first time git compares the contents of many commits, in a process of its own:
             # the files can be read meanwhile.
-            history = aside.submit(past.history).result if is_first else past.history
+            look = partial(past.history, head_files)
+            history = aside.submit(look).result if is_first else look
             for _ in range(MAX_ROUNDS):
                 if self._note_changes() == SCANNED:
                     freshness = SCANNED

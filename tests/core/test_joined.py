@@ -85,7 +85,7 @@ def test_an_index_that_was_changed_joins_like_a_new_one() -> None:
     files = {**SHOP, "cart.py": SHOP["cart.py"] + "# a cart's total\n", "new.py": "cart = 1\n"}
     now = {path: text for path, text in files.items() if path != "README.md"}
     members = [
-        Member("shop", changed(snapshot_of(SHOP), files)),
+        Member("shop", changed(snapshot_of(SHOP), now)),
         Member("b", snapshot_of(BANK)),
     ]
     request = Request(query="cart total")

@@ -1,17 +1,19 @@
 """A snapshot after changes says what one made anew says, and costs what changed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from contextpack.model import Reason, Skip
-from contextpack.postings import MERGE_RATIO
+from contextpack.postings import MERGE_RATIO, postings
 from contextpack.rank import rank
 from contextpack.request import Request
 from contextpack.resolve import is_config
-from contextpack.snapshot import Change, Snapshot, Work, applied, empty
+from contextpack.snapshot import MAX_CUTS, Change, Snapshot, Work, applied, empty
 from harness.memory import STANDARD_LIBRARY, packed, reading_of, snapshot_of
 
 PATHS = ("a.py", "b.py", "pkg/__init__.py", "pkg/cache.py", "tests/test_a.py", "web/loader.ts")
@@ -133,3 +135,65 @@ def test_what_is_skipped_changes_apart_from_the_files() -> None:
     assert [skip.path for skip in after.skipped] == ["b.bin", "z.bin"]
     assert (work.indexed, work.merged, work.resolved) == (0, 0, ())
     assert after.postings.segments == made.postings.segments
+
+
+@settings(max_examples=60)
+@given(edits)
+def test_an_extended_index_is_that_of_its_segments(
+    steps: list[dict[str, str | None]],
+) -> None:
+    # Small batches, so that one change makes several segments.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("contextpack.postings.BATCH_FILES", 2)
+        _, made, _ = applied_edits({f"m{n}.py": TEXTS[n % 6] for n in range(8)}, steps)
+    check_index(made)
+
+
+def test_of_several_new_segments_the_large_one_stays() -> None:
+    long = "".join(f"def load_{n}(key): return cache_{n}[key]\n" for n in range(60))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("contextpack.postings.BATCH_FILES", 1)
+        made = snapshot_of({"a.py": long, "b.py": "b = 1\n", "c.py": "c = 1\n"})
+    assert [1, 2] == [segment.n_files for segment in made.postings.segments]
+    check_index(made)
+
+
+@pytest.mark.parametrize("n_files", [MAX_CUTS, MAX_CUTS + 1])
+def test_the_edges_of_a_file_that_all_import_follow_it(n_files: int) -> None:
+    files = {f"m{n}.py": "import hub\nimport m0\n" for n in range(1, n_files + 1)}
+    files |= {"hub.py": "hub = 1\n", "m0.py": "import hub\n"}
+    _, made, _ = applied_edits(files, [{"hub.py": "hub = other\n"}])
+    assert len(made.importing) == 2 * n_files + 1
+    check_index(made)
+
+
+def check_index(made: Snapshot) -> None:
+    """An index that was extended is that of its segments, and all columns are by its slots."""
+    ours = made.postings
+    theirs = postings(ours.segments, ours.is_alive)
+    for name in ("first_chunks", "chunk_slots", "chunk_lengths"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    assert (ours.n_files, ours.n_chunks) == (theirs.n_files, theirs.n_chunks)
+    assert made.slots == {
+        path: slot for slot, path in enumerate(made.paths.tolist()) if ours.is_alive[slot]
+    }
+    ends = zip(made.paths[made.importing], made.paths[made.imported], strict=True)
+    assert sorted(ends) == sorted(
+        (source, target)
+        for source, targets in made.graph.imports.items()
+        for target in targets
+        if target in made.slots
+    )
+
+
+def test_times_stand_at_the_slots_of_their_files() -> None:
+    made = snapshot_of({f"m{n}.py": TEXTS[n % 6] for n in range(8)})
+    for seconds, name in enumerate(("m3.py", "m7.py", "new.py", "m3.py", "m0.py"), 1):
+        read = reading_of(name, TEXTS[seconds])
+        found = replace(read, source=replace(read.source, modified=seconds))
+        made, _ = applied(made, Change(read=(found,)))
+        restated = replace(made.sources["m1.py"], modified=100 + seconds)
+        made, _ = applied(made, Change(restated=(restated,)))
+    times = {path: float(made.modified[slot]) for path, slot in made.slots.items()}
+    assert times == {path: source.modified for path, source in made.sources.items()}
+    assert (times["m1.py"], times["m3.py"], times["new.py"]) == (105, 4, 3)
