@@ -283,7 +283,7 @@ def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) 
 
 def _full_names(postings: Postings, asked: Question) -> Floats:
     """1 for the files of whose name the query says every term, which are several."""
-    n_terms = postings.n_stem_terms()
+    n_terms = postings.n_stem_terms
     n_said = np.zeros(postings.n_slots, np.int64)
     for term in asked.said:
         n_said[postings.in_stems(term).documents] += 1
