@@ -33,9 +33,10 @@ def touched(snapshot: Snapshot, said: Floats) -> Floats:
     found = np.zeros(len(postings.chunk_slots))
     if not len(history.hunks) or not len(found):
         return found
-    sizes = np.bincount(history.hunks[:, 0], _n_lines(history.hunks), len(said))
     is_best = (said > 0) & (said >= _least_of_best(said))
-    chunks, commits, n_lines = _within(snapshot, history.hunks[is_best[history.hunks[:, 0]]])
+    hunks = history.hunks[is_best[history.hunks[:, 0]]]
+    sizes = np.bincount(hunks[:, 0], _n_lines(hunks), len(said))
+    chunks, commits, n_lines = _within(snapshot, hunks)
     pairs, at = np.unique(chunks * len(said) + commits, return_inverse=True)
     chunks, commits = np.divmod(pairs, len(said))
     share = np.bincount(at, n_lines, len(pairs)) / sizes[commits]
