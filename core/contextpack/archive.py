@@ -21,7 +21,7 @@ from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
 from contextpack.mappings import copied
 from contextpack.model import Path, Skip
-from contextpack.postings import Rows, Segment, postings
+from contextpack.postings import Rows, Segment, n_terms_each, postings
 from contextpack.resolve import Resolved, Tree
 from contextpack.snapshot import Snapshot, Source, empty
 from contextpack.vocabulary import Vocabulary
@@ -289,19 +289,21 @@ def _segment_of(wire: _SegmentWire) -> Segment:
     vocabulary, chunks, directories, stems, first_chunks, *rare, lengths, table = wire
     rare_starts, rare_terms, is_defined = rare
     text, starts, places = vocabulary
+    stem_rows, n_files = _rows_of(stems), len(first_chunks) // np.dtype(np.int32).itemsize - 1
     return Segment(
         vocabulary=Vocabulary(
             text, np.frombuffer(starts, np.int32), np.frombuffer(places, np.int32)
         ),
         chunks=_rows_of(chunks),
         directories=_rows_of(directories),
-        stems=_rows_of(stems),
+        stems=stem_rows,
         first_chunks=np.frombuffer(first_chunks, np.int32),
         rare_starts=np.frombuffer(rare_starts, np.int32),
         rare_terms=np.frombuffer(rare_terms, np.int32),
         is_defined=np.frombuffer(is_defined, np.bool_),
         chunk_lengths=np.frombuffer(lengths, np.int32),
         chunk_table=np.frombuffer(table, np.int32).reshape(-1, 3),
+        n_stem_terms=n_terms_each(stem_rows, n_files),
     )
 
 

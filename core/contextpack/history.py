@@ -17,6 +17,7 @@ from contextpack.bm25 import Floats, Hit, bm25, rarity
 from contextpack.codec import Damaged
 from contextpack.hunks import MAX_HUNKED_COMMITS, NO_HUNKS, Edit, Ints, carried
 from contextpack.model import Path
+from contextpack.postings import ranges
 from contextpack.terms import STOP_WORDS, terms, words
 
 HISTORY_VERSION = 2
@@ -255,17 +256,16 @@ def companions(history: History, scores: Mapping[Path, float]) -> dict[Path, flo
     commits, files = history.touching[is_small], history.touched[is_small]
     n_each = np.bincount(files, minlength=len(history.paths))
     best = np.zeros(len(history.paths))
-    for number in np.flatnonzero(n_each >= MIN_TOGETHER).tolist():
-        score = scores.get(history.paths[number])
-        if score is None:
-            continue
+    often = np.flatnonzero(n_each >= MIN_TOGETHER).tolist()
+    for number in [n for n in often if history.paths[n] in scores]:
         own = commits[files == number]
-        worth = np.zeros(history.n_commits)
-        worth[own] = 1.0 / np.maximum(sizes[own] - 1, 1)
-        shared = np.bincount(files, worth[commits], len(history.paths))
+        # Commits ascend, so the files of each stand together.
+        first, end = np.searchsorted(commits, own), np.searchsorted(commits, own, "right")
+        worth = np.repeat(1.0 / np.maximum(sizes[own] - 1, 1), end - first)
+        shared = np.bincount(files[ranges(first, end - first)], worth, len(history.paths))
         shared[number] = 0.0
         near = shared / np.sqrt((len(own) + SMOOTHING) * (n_each + SMOOTHING))
-        np.maximum(best, near * score, out=best)
+        np.maximum(best, near * scores[history.paths[number]], out=best)
     return _by_path(history.paths, best)
 
 

@@ -81,6 +81,8 @@ class Segment:
     """How many terms a chunk's text has, repetitions counted."""
     chunk_table: Ints
     """For each chunk its first line, its last line, and its tokens."""
+    n_stem_terms: Ints
+    """By file: how many terms its name has, of which a save of another file changes nothing."""
 
     @property
     def n_files(self) -> int:
@@ -113,6 +115,8 @@ class Postings:
     """The slot of each chunk."""
     chunk_lengths: Slots
     """How many terms each chunk's text has; 0 for dead ones."""
+    n_stem_terms: Slots
+    """By slot: how many terms the file's name has."""
     n_files: int
     """How many files are alive."""
     n_chunks: int
@@ -137,27 +141,22 @@ class Postings:
 
     def chunk(self, number: int) -> tuple[Lines, int]:
         """The lines and the tokens of a chunk."""
-        slot = 0
+        ((start, end, tokens),) = self.chunk_table(np.array([number])).tolist()
+        return Lines(start, end), tokens
+
+    def chunk_table(self, numbers: Slots) -> Ints:
+        """For each of these chunks its first line, its last line, and its tokens."""
+        if len(self.segments) == 1:
+            return self.segments[0].chunk_table[numbers]
+        assert int(numbers.max(initial=-1)) < len(self.chunk_slots), "no such chunk"
+        table = np.empty((len(numbers), 3), np.int32)
+        first = 0
         for segment in self.segments:
-            first = int(self.first_chunks[slot])
-            if number < first + len(segment.chunk_table):
-                start, end, tokens = segment.chunk_table[number - first].tolist()
-                return Lines(start, end), tokens
-            slot += segment.n_files
-        raise IndexError(number)
-
-    def chunk_lines(self) -> Ints:
-        """The first and the last line of each chunk, shape (n, 2)."""
-        tables = [segment.chunk_table[:, :2] for segment in self.segments]
-        return np.concatenate([np.zeros((0, 2), np.int32), *tables])
-
-    def n_stem_terms(self) -> Slots:
-        """How many terms the name of each slot's file has."""
-        counts = [
-            np.bincount(segment.stems.documents, minlength=segment.n_files)
-            for segment in self.segments
-        ]
-        return np.concatenate([np.zeros(0, np.int64), *counts])
+            end = first + len(segment.chunk_table)
+            own = np.flatnonzero((numbers >= first) & (numbers < end))
+            table[own] = segment.chunk_table[numbers[own] - first]
+            first = end
+        return table
 
     def has(self, term: str) -> bool:
         """Whether a term stands anywhere."""
@@ -228,6 +227,9 @@ def postings(segments: Sequence[Segment], is_alive: Bools) -> Postings:
         first_chunks=first_chunks,
         chunk_slots=chunk_slots,
         chunk_lengths=np.where(alive_chunks, lengths, 0),
+        n_stem_terms=np.concatenate(
+            [np.zeros(0, np.int64), *(s.n_stem_terms for s in segments)]
+        ),
         n_files=int(is_alive.sum()),
         n_chunks=int(alive_chunks.sum()),
     )
@@ -319,6 +321,11 @@ def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:
     return min(keep, first_sparse)
 
 
+def n_terms_each(rows: Rows, n_documents: int) -> Ints:
+    """How many terms each document has."""
+    return np.bincount(rows.documents, minlength=n_documents).astype(np.int32)
+
+
 def _defined(rows: Rows) -> Bools:
     """By term: whether a chunk defines it."""
     places = np.flatnonzero(rows.names)
@@ -346,18 +353,20 @@ def _segment(files: Sequence[IndexedFile]) -> Segment:
     names = np.frombuffer(b"".join(counts.names for _, counts, _ in files), "<u2")
     n_terms = len(vocabulary)
     rows = _rows(np.concatenate(term_runs), in_chunk, uses, names, n_terms)
+    stem_rows = _path_rows(*stems, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, first_chunks[-1])
     return Segment(
         vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_path_rows(*directories, n_terms),
-        stems=_path_rows(*stems, n_terms),
+        stems=stem_rows,
         first_chunks=np.array(first_chunks, np.int32),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
         is_defined=_defined(rows),
         chunk_lengths=_lengths(in_chunk, uses, first_chunks[-1]),
         chunk_table=_table([chunk for _, _, chunks in files for chunk in chunks]),
+        n_stem_terms=n_terms_each(stem_rows, len(files)),
     )
 
 
@@ -393,18 +402,20 @@ def _merged(segments: Sequence[Segment], is_alive: Bools) -> Segment:
     n_terms = len(vocabulary)
     ends = np.cumsum(np.concatenate(n_chunks), dtype=np.int32)
     rows = _rows_of(chunk_runs, n_terms)
+    stem_rows = _rows_of(stem_runs, n_terms)
     rare_starts, rare_terms = _by_chunk(rows, n_all_chunks)
     return Segment(
         vocabulary=of_encoded(vocabulary),
         chunks=rows,
         directories=_rows_of(directory_runs, n_terms),
-        stems=_rows_of(stem_runs, n_terms),
+        stems=stem_rows,
         first_chunks=np.concatenate([np.zeros(1, np.int32), ends]),
         rare_starts=rare_starts,
         rare_terms=rare_terms,
         is_defined=_defined(rows),
         chunk_lengths=np.concatenate(lengths),
         chunk_table=np.concatenate(tables),
+        n_stem_terms=n_terms_each(stem_rows, n_files),
     )
 
 

@@ -114,22 +114,26 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
     best_chunks = _scaled(best_by_file(chunk_scores, postings))
     parts["imports"] = more_imports * IMPORT_WEIGHT * _import_lift(snapshot, text + best_chunks)
     factors = kind_factors(snapshot, asked)
+    by_chunk = factors[postings.chunk_slots]
     own = CHUNK_WEIGHT * _scaled(chunk_scores)
     # A chunk without a word of the query gets nothing for its directory: only its file's name,
     # its neighbours and its past speak for it.
     about = parts["stem"] + parts["named"] + parts["imports"] + parts["history"]
-    worded = np.where(chunk_scores > 0, parts["directory"][postings.chunk_slots], 0.0)
+    is_worded = chunk_scores > 0
+    worded = np.flatnonzero(is_worded)
     lifts = {"touched": TOUCHED_WEIGHT * touched(snapshot, said)}
     # What the query names outright is meant, whatever kind of file it is.
-    total = own + worded + lifts["touched"] + about[postings.chunk_slots]
-    total *= factors[postings.chunk_slots]
+    total = own.copy()
+    total[worded] += parts["directory"][postings.chunk_slots[worded]]
+    total += lifts["touched"]
+    total += about[postings.chunk_slots]
+    total *= by_chunk
     parts["together"] = TOGETHER_WEIGHT * _together(snapshot, best_by_file(total, postings))
     # Likewise which part of a companion is meant, its words must say.
-    worded = np.where(chunk_scores > 0, parts["together"][postings.chunk_slots], 0.0)
-    total += worded * factors[postings.chunk_slots]
+    total[worded] += parts["together"][postings.chunk_slots[worded]] * by_chunk[worded]
     used, using = related(postings, total)
     lifts |= {"used": more * USED_WEIGHT * used, "using": more * USING_WEIGHT * using}
-    total += (lifts["used"] + lifts["using"]) * factors[postings.chunk_slots]
+    total += (lifts["used"] + lifts["using"]) * by_chunk
     best = best_by_file(total, postings)
     parts["file"] = FILE_SHARE * best / factors
     total += (FILE_SHARE * best)[postings.chunk_slots]
@@ -153,9 +157,7 @@ def rank(snapshot: Snapshot, query: str, entry: Entry | None = None) -> Ranking:
         Part("line", lines, Holder.CHUNK, is_outright=True),
     )
     unknown = _unknown(postings, asked)
-    return _arranged(
-        snapshot, total, made, factors, chunk_scores > 0, unknown, entry, best_worded
-    )
+    return _arranged(snapshot, total, made, factors, is_worded, unknown, entry, best_worded)
 
 
 def _entered(snapshot: Snapshot, entry: Entry) -> Ranking:
@@ -253,12 +255,12 @@ def _better_in_file(scores: Floats, least: float, postings: Postings) -> Floats:
     # One whole number for both: a float's sum would lose the last digits of the score.
     ranks = np.rint(scores[found_at] * 10**SCORE_DIGITS).astype(np.int64)
     keys = slots * (int(ranks.max(initial=0)) + 1) - ranks
-    order = np.argsort(keys, kind="stable")
-    by_file, slots = found_at[order], slots[order]
+    by_file = found_at[np.argsort(keys, kind="stable")]
     # Files follow one another: a chunk's place is its distance from the first one of its file.
-    firsts = np.searchsorted(slots, slots, side="left")
+    places = np.arange(len(slots))
+    firsts = np.maximum.accumulate(np.where(np.diff(slots, prepend=-1) > 0, places, 0))
     found = np.zeros(len(scores))
-    found[by_file] = np.arange(len(by_file)) - firsts
+    found[by_file] = places - firsts
     return found
 
 
@@ -291,7 +293,7 @@ def _coverage(hits: Callable[[str], Hits], postings: Postings, asked: Question) 
 
 def _full_names(postings: Postings, asked: Question) -> Floats:
     """1 for the files of whose name the query says every term, which are several."""
-    n_terms = postings.n_stem_terms()
+    n_terms = postings.n_stem_terms
     n_said = np.zeros(postings.n_slots, np.int64)
     for term in asked.said:
         n_said[postings.in_stems(term).documents] += 1
@@ -305,11 +307,11 @@ def _scaled(scores: Floats) -> Floats:
 
 def _by_slot(snapshot: Snapshot, values: Mapping[Path, float]) -> Floats:
     """What is known of files by their paths, some of which may be gone."""
-    found = np.zeros(snapshot.postings.n_slots)
-    for path, value in values.items():
-        if path in snapshot.slots:
-            found[snapshot.slots[path]] = value
-    return found
+    found = np.zeros(snapshot.postings.n_slots + 1)
+    known = snapshot.slots
+    # Those of files that are gone fall behind the end.
+    found[[known.get(path, -1) for path in values]] = list(values.values())
+    return found[:-1]
 
 
 def _together(snapshot: Snapshot, scores: Floats) -> Floats:

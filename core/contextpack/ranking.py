@@ -246,23 +246,32 @@ class Ranking:
 
     def _ordered(self, numbers: NDArray[np.int64]) -> Iterator[RankedChunk]:
         postings, paths = self.snapshot.postings, self.snapshot.paths
-        slots = postings.chunk_slots[numbers].tolist()
-        found = zip(self.chunk_scores[numbers].tolist(), slots, numbers.tolist(), strict=True)
         # A file's chunks are numbered in its order.
-        for score, path, number in sorted(
-            ((score, paths[slot], number) for score, slot, number in found),
-            key=lambda item: (-item[0], item[1], item[2]),
+        for score, path, number, (start, end, tokens) in sorted(
+            zip(
+                (-self.chunk_scores[numbers]).tolist(),
+                paths[postings.chunk_slots[numbers]].tolist(),
+                numbers.tolist(),
+                postings.chunk_table(numbers).tolist(),
+                strict=True,
+            )
         ):
-            yield RankedChunk(path, *postings.chunk(number), score, number)
+            yield RankedChunk(path, Lines(start, end), tokens, -score, number)
 
     def chunks_of(self, path: Path) -> list[RankedChunk]:
         """All chunks of a file, in its order, those without a score too."""
-        slot = self.snapshot.slots[path]
-        first, end = self.snapshot.postings.first_chunks[slot : slot + 2].tolist()
-        scored = enumerate(self.chunk_scores[first:end].tolist(), first)
+        slot, postings = self.snapshot.slots[path], self.snapshot.postings
+        first, end = postings.first_chunks[slot : slot + 2].tolist()
+        numbers = np.arange(first, end)
+        rows = zip(
+            self.chunk_scores[first:end].tolist(),
+            numbers.tolist(),
+            postings.chunk_table(numbers).tolist(),
+            strict=True,
+        )
         return [
-            RankedChunk(path, *self.snapshot.postings.chunk(number), score, number)
-            for number, score in scored
+            RankedChunk(path, Lines(start, last), tokens, score, number)
+            for score, number, (start, last, tokens) in rows
         ]
 
     def parts(self, chunk: RankedChunk) -> Mapping[str, float]:

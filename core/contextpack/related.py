@@ -91,7 +91,15 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> _Numbers:
         is_defined |= (numbers >= 0) & segment.is_defined[numbers]
     columns = columns[:, is_defined]
     # The same term may have come from several segments.
-    return columns if len(found) <= 2 else np.unique(columns, axis=1)
+    return columns if len(found) <= 2 else columns[:, _first_of_each(columns)]
+
+
+def _first_of_each(columns: _Numbers) -> _Numbers:
+    """The places of different columns: which number the first segment that knows a term has."""
+    places = np.arange(columns.shape[1])
+    knowing = (columns >= 0).argmax(axis=0)
+    keys = columns[knowing, places] * len(columns) + knowing
+    return np.unique(keys, return_index=True)[1]
 
 
 def _everywhere(postings: Postings, place: int, numbers: _Numbers) -> _Numbers:

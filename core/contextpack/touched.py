@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
+from contextpack.grams import distinct
 from contextpack.hunks import Ints
+from contextpack.postings import ranges
 from contextpack.snapshot import Snapshot
 
 # Only the commits that say most of the query: what is left has a common word.
@@ -31,9 +33,10 @@ def touched(snapshot: Snapshot, said: Floats) -> Floats:
     found = np.zeros(len(postings.chunk_slots))
     if not len(history.hunks) or not len(found):
         return found
-    sizes = np.bincount(history.hunks[:, 0], _n_lines(history.hunks), len(said))
     is_best = (said > 0) & (said >= _least_of_best(said))
-    chunks, commits, n_lines = _within(snapshot, history.hunks[is_best[history.hunks[:, 0]]])
+    hunks = history.hunks[is_best[history.hunks[:, 0]]]
+    sizes = np.bincount(hunks[:, 0], _n_lines(hunks), len(said))
+    chunks, commits, n_lines = _within(snapshot, hunks)
     pairs, at = np.unique(chunks * len(said) + commits, return_inverse=True)
     chunks, commits = np.divmod(pairs, len(said))
     share = np.bincount(at, n_lines, len(pairs)) / sizes[commits]
@@ -57,10 +60,14 @@ def _within(snapshot: Snapshot, hunks: Ints) -> tuple[_Numbers, _Numbers, _Numbe
     slots = np.array([snapshot.slots.get(paths[file], -1) for file in files.tolist()], np.int64)
     slots = slots[at]
     hunks, slots = hunks[slots >= 0], slots[slots >= 0]
-    lines = postings.chunk_lines()
+    # The chunks of these files alone, one file after the other.
+    touched_slots = distinct(slots)
+    firsts = postings.first_chunks[touched_slots]
+    numbers = ranges(firsts, postings.first_chunks[touched_slots + 1] - firsts)
+    lines = postings.chunk_table(numbers)
     # Files follow one another, and so do the chunks of each: one number says where a line is.
     step = int(max(lines.max(initial=0), hunks[:, 2:].max(initial=0))) + 2
-    base, by_file = postings.chunk_slots * step, slots * step
+    base, by_file = postings.chunk_slots[numbers] * step, slots * step
     first = np.searchsorted(base + lines[:, 1], by_file + hunks[:, 2])
     end = np.searchsorted(base + lines[:, 0], by_file + hunks[:, 3], side="right")
     n_chunks = np.maximum(end - first, 0)
@@ -69,4 +76,4 @@ def _within(snapshot: Snapshot, hunks: Ints) -> tuple[_Numbers, _Numbers, _Numbe
     chunks += first[rows]
     starts = np.maximum(lines[chunks, 0], hunks[rows, 2])
     ends = np.minimum(lines[chunks, 1], hunks[rows, 3])
-    return chunks, hunks[rows, 0].astype(np.int64), ends - starts + 1
+    return numbers[chunks], hunks[rows, 0].astype(np.int64), ends - starts + 1
