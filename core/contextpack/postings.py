@@ -291,6 +291,9 @@ def _extended(
         first_chunks=first_chunks,
         chunk_slots=np.concatenate([before.chunk_slots[:n_kept], slots_behind]),
         chunk_lengths=chunk_lengths,
+        n_stem_terms=np.concatenate(
+            [before.n_stem_terms[:n_same], *(segment.n_stem_terms for segment in tail)]
+        ),
         n_files=int(np.count_nonzero(is_alive)),
         n_chunks=int(np.diff(first_chunks)[is_alive].sum()),
     )
