@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from contextpackd.bridge import Control, connected
+from contextpackd.place import NAME, Place, PlaceProblem
+
 LIMIT_SECONDS = 60.0
 """How long anything may take here before the test fails: machines are busy."""
 
@@ -288,7 +291,8 @@ class House:
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if marker in (folder / "environ").read_bytes().split(b"\0"):
+                    variables = (folder / "environ").read_bytes().split(b"\0")
+                    if any(variable.startswith(marker) for variable in variables):
                         found.append(int(folder.name))
         return found
 
@@ -299,8 +303,15 @@ class House:
         for daemon in self.daemons_of_ours:
             daemon.kill()
             daemon.wait(LIMIT_SECONDS)
-        self.run("stop")
-        left = [pid for pid in self.daemons() if not has_ended(pid)]
+        # As `contextpackd stop` does, which would load for longer than most tests take; also
+        # where the runtime directory has too long a name.
+        for folder in self.folder.glob(f"{NAME}*/*"):
+            # What is no socket has no daemon; those that are left are found below.
+            with contextlib.suppress(OSError, PlaceProblem):
+                control = Control(connected(Place(folder).control), LIMIT_SECONDS)
+                with contextlib.closing(control):
+                    control.ask({"do": "stop"})
+        left = [pid for pid in self.daemons() if not has_ended(pid, LIMIT_SECONDS)]
         for pid in left:
             os.kill(pid, 9)
         shutil.rmtree(self.folder)
@@ -316,14 +327,14 @@ def house() -> Iterator[House]:
         found.close()
 
 
-def has_ended(pid: int) -> bool:
+def has_ended(pid: int, seconds: float = 10) -> bool:
     """Whether a process that is none of our children ends within a while."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], 10)[0])
+        return bool(select.select([descriptor], [], [], seconds)[0])
     finally:
         os.close(descriptor)
 
