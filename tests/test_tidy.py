@@ -30,7 +30,7 @@ LAYERS = [
         "bm25",
         "hunks",
     },
-    {"facts", "resolve", "stamp"},
+    {"facts", "resolve", "segment", "stamp"},
     {"graph", "classic", "postings", "codec"},
     {"history", "related"},
     {"snapshot"},

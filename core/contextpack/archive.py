@@ -21,8 +21,9 @@ from contextpack.graph import Graph, Said, graph, said
 from contextpack.graph import restored as graph_of
 from contextpack.mappings import copied
 from contextpack.model import Path, Skip
-from contextpack.postings import Rows, Segment, n_terms_each, postings
+from contextpack.postings import postings
 from contextpack.resolve import Resolved, Tree
+from contextpack.segment import Rows, Segment, n_terms_each
 from contextpack.snapshot import Snapshot, Source, empty
 from contextpack.vocabulary import Vocabulary
 

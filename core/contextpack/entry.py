@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from contextpack.bm25 import Floats
 from contextpack.kinds import KINDS, Kind
 from contextpack.model import Path
-from contextpack.postings import Postings, stem_of
+from contextpack.postings import Postings
 from contextpack.related import MAX_DEFINING, MAX_USING, MIN_NAME_BYTES, related
 from contextpack.request import Focus, Request
+from contextpack.segment import stem_of
 from contextpack.snapshot import Snapshot
 from contextpack.terms import parts, stem, terms, words
 from contextpack.text import Lines

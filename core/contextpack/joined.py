@@ -21,7 +21,8 @@ from contextpack.graph import Graph
 from contextpack.history import History
 from contextpack.hunks import NO_HUNKS
 from contextpack.model import Path, Skip
-from contextpack.postings import Bools, postings
+from contextpack.postings import postings
+from contextpack.segment import Bools
 from contextpack.snapshot import Columns, Snapshot, Source, empty
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from contextpack.bm25 import Floats
 from contextpack.model import Path
-from contextpack.postings import Postings, stem_of
+from contextpack.postings import Postings
 from contextpack.query import Question, question
+from contextpack.segment import stem_of
 from contextpack.snapshot import Snapshot
 from contextpack.terms import terms, words
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
 from contextpack.grams import distinct
-from contextpack.postings import MAX_RARE, Postings, Segment, ranges
+from contextpack.postings import Postings, ranges
+from contextpack.segment import MAX_RARE, Segment
 
 # Whose neighbours are looked at: further down a chunk is rarely about the query at all.
 N_BEST = 20

@@ -22,13 +22,13 @@ from contextpack.mappings import revised
 from contextpack.model import Facts, Path, Skip
 from contextpack.postings import (
     NO_POSTINGS,
-    IndexedFile,
     Postings,
     Replaced,
     Slots,
     replaced,
 )
 from contextpack.resolve import Tree
+from contextpack.segment import IndexedFile
 
 _KIND_NUMBERS: Mapping[str, int] = MappingProxyType({kind: n for n, kind in enumerate(KINDS)})
 

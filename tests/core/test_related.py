@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from contextpack.postings import MAX_RARE
 from contextpack.related import MAX_BEST, MAX_DEFINING, MAX_USING, related
+from contextpack.segment import MAX_RARE
 from contextpack.snapshot import Change, Snapshot, applied
 from harness.memory import reading_of, snapshot_of
 
