@@ -311,7 +311,7 @@ class House:
                 control = Control(connected(Place(folder).control), LIMIT_SECONDS)
                 with contextlib.closing(control):
                     control.ask({"do": "stop"})
-        left = [pid for pid in self.daemons() if not has_ended(pid, LIMIT_SECONDS)]
+        left = [pid for pid in self.daemons() if not has_ended(pid)]
         for pid in left:
             os.kill(pid, 9)
         shutil.rmtree(self.folder)
@@ -327,14 +327,14 @@ def house() -> Iterator[House]:
         found.close()
 
 
-def has_ended(pid: int, seconds: float = 10) -> bool:
-    """Whether a process that is none of our children ends within a while."""
+def has_ended(pid: int) -> bool:
+    """Whether a process that is none of our children ends, if it has only begun to start, too."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], seconds)[0])
+        return bool(select.select([descriptor], [], [], LIMIT_SECONDS)[0])
     finally:
         os.close(descriptor)
 
