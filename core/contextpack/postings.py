@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextpack.segment import (
+    MAX_RARE,
     Bools,
     Counts,
     IndexedFile,
@@ -39,6 +40,9 @@ MIN_ALIVE_SHARE = 0.5
 # So many files are made a segment at once: their arrays fit a cache, and memory stays bounded.
 BATCH_FILES = 2048
 
+# If more files of a segment come or go at once, what lives of its common terms is counted anew.
+MAX_COUNTED_OFF = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Hits:
@@ -50,6 +54,19 @@ class Hits:
 
 
 _NO_HITS = Hits(np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint16))
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The terms that stand in more than `MAX_RARE` chunks of a segment, dead ones counted.
+
+    They are few and have most postings; of the others too few are dead to matter.
+    """
+
+    terms: Ints
+    """Ascending."""
+    n_living: Ints
+    """In how many living chunks each stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,8 @@ class Postings:
     """How many terms each chunk's text has; 0 for dead ones."""
     n_stem_terms: Slots
     """By slot: how many terms the file's name has."""
+    common: tuple[Common, ...]
+    """By segment."""
     n_files: int
     """How many files are alive."""
     n_chunks: int
@@ -167,6 +186,8 @@ def postings(segments: Sequence[Segment], is_alive: Bools) -> Postings:
     chunk_slots = np.repeat(np.arange(len(by_slot)), by_slot)
     lengths = np.concatenate([np.zeros(0, np.int64), *(s.chunk_lengths for s in segments)])
     alive_chunks = is_alive[chunk_slots]
+    firsts = np.cumsum([len(segment.chunk_lengths) for segment in segments])
+    living = np.split(alive_chunks, firsts[:-1]) if segments else []
     return Postings(
         segments=tuple(segments),
         is_alive=is_alive,
@@ -176,9 +197,23 @@ def postings(segments: Sequence[Segment], is_alive: Bools) -> Postings:
         n_stem_terms=np.concatenate(
             [np.zeros(0, np.int64), *(s.n_stem_terms for s in segments)]
         ),
+        common=tuple(map(_common, segments, living)),
         n_files=int(is_alive.sum()),
         n_chunks=int(alive_chunks.sum()),
     )
+
+
+def _common(segment: Segment, is_living: Bools) -> Common:
+    """`is_living` is by chunk of the segment."""
+    rows = segment.chunks
+    lengths = np.diff(rows.starts)
+    terms = np.flatnonzero(lengths > MAX_RARE).astype(np.int32)
+    lengths = lengths[terms]
+    if len(terms) and not is_living.all():
+        at = ranges(rows.starts[terms].astype(np.int64), lengths)
+        begins = np.cumsum(lengths) - lengths
+        lengths = np.add.reduceat(is_living[rows.documents[at]], begins, dtype=np.int32)
+    return Common(terms, lengths)
 
 
 NO_POSTINGS = postings((), np.zeros(0, np.bool_))
@@ -228,7 +263,8 @@ def _extended(
         [before.chunk_lengths[:n_kept], *(segment.chunk_lengths for segment in tail)]
     )
     first_chunks = np.concatenate([kept, n_kept + np.cumsum(by_slot)])
-    for slot in np.flatnonzero(before.is_alive[:n_same] & ~is_alive[:n_same]).tolist():
+    dead = np.flatnonzero(before.is_alive[:n_same] & ~is_alive[:n_same])
+    for slot in dead.tolist():
         chunk_lengths[first_chunks[slot] : first_chunks[slot + 1]] = 0
     slots_behind = np.repeat(np.arange(n_same, len(is_alive)), by_slot)
     return Postings(
@@ -240,9 +276,60 @@ def _extended(
         n_stem_terms=np.concatenate(
             [before.n_stem_terms[:n_same], *(segment.n_stem_terms for segment in tail)]
         ),
+        common=(
+            *_common_without(before, n_front, dead, is_alive),
+            *(
+                _common(segment, np.ones(len(segment.chunk_lengths), np.bool_))
+                for segment in tail
+            ),
+        ),
         n_files=int(np.count_nonzero(is_alive)),
         n_chunks=int(np.diff(first_chunks)[is_alive].sum()),
     )
+
+
+def _common_without(
+    before: Postings, n_front: int, dead: Slots, is_alive: Bools
+) -> Iterable[Common]:
+    """The common terms of the first segments, of which the files in these slots died."""
+    first = 0
+    for segment, common in zip(before.segments[:n_front], before.common, strict=False):
+        end = first + segment.n_files
+        files = dead[(dead >= first) & (dead < end)] - first
+        if len(files) > MAX_COUNTED_OFF:
+            is_living = np.repeat(is_alive[first:end], np.diff(segment.first_chunks))
+            yield _common(segment, is_living)
+        else:
+            n_living = common.n_living
+            for file in files.tolist():
+                chunks = segment.first_chunks[file : file + 2].tolist()
+                n_living = n_living - _n_within(segment.chunks, common.terms, *chunks)
+            yield Common(common.terms, n_living)
+        first = end
+
+
+def _n_within(rows: Rows, terms: Ints, first: int, end: int) -> Ints:
+    """In how many of the documents from the first up to the end each term stands."""
+    starts, ends = rows.starts[terms], rows.starts[terms + 1]
+    begins = _places(rows, starts, ends, first)
+    # A document stands in a row once.
+    return _places(rows, begins, np.minimum(begins + (end - first), ends), end) - begins
+
+
+def _places(rows: Rows, starts: Ints, ends: Ints, document: int) -> Ints:
+    """Where in each of these parts of rows a document stands, or would: all are halved at once."""
+    found = starts.copy()
+    waiting = np.flatnonzero(starts < ends)
+    low, high = starts[waiting], ends[waiting]
+    while len(waiting):
+        middle = (low + high) >> 1
+        is_before = rows.documents[middle] < document
+        low, high = np.where(is_before, middle + 1, low), np.where(is_before, high, middle)
+        found[waiting] = low
+        is_open = low < high
+        if not is_open.all():
+            waiting, low, high = waiting[is_open], low[is_open], high[is_open]
+    return found
 
 
 def _n_kept(segments: Sequence[Segment], is_alive: Bools) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from contextpack.bm25 import Floats
 from contextpack.grams import distinct
-from contextpack.postings import Postings, ranges
+from contextpack.postings import Common, Postings, ranges
 from contextpack.segment import MAX_RARE, Segment
 
 # Whose neighbours are looked at: further down a chunk is rarely about the query at all.
@@ -71,26 +71,28 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> _Numbers:
     One column a term, with its number in each segment, or -1. The chunk that defines it may be
     dead.
     """
-    has_dead = postings.n_files < postings.n_slots
     found = [np.zeros((len(postings.segments), 0), np.int64)]
     first = 0
-    for place, segment in enumerate(postings.segments):
+    for place, (segment, common) in enumerate(
+        zip(postings.segments, postings.common, strict=True)
+    ):
         n_chunks = len(segment.chunk_lengths)
         own = chunks[(chunks >= first) & (chunks < first + n_chunks)] - first
         if len(own):
-            # Rows of dead chunks do not count, and there may be as many of them in a row.
-            slots = postings.chunk_slots[first : first + n_chunks]
-            n_dead = int(np.count_nonzero(~postings.is_alive[slots])) if has_dead else 0
-            numbers = np.concatenate([_rare_of(segment, own), _common_of(segment, own, n_dead)])
+            numbers = np.concatenate([_rare_of(segment, own), _common_of(segment, common, own)])
             numbers = distinct(numbers)
             is_name = segment.vocabulary.n_bytes(numbers) >= MIN_NAME_BYTES
             found.append(_everywhere(postings, place, numbers[is_name]))
         first += n_chunks
     columns = np.concatenate(found, axis=1)
     is_defined = np.zeros(columns.shape[1], np.bool_)
-    for segment, numbers in zip(postings.segments, columns, strict=True):
+    is_common = is_defined.copy()
+    for segment, common, numbers in zip(
+        postings.segments, postings.common, columns, strict=True
+    ):
         is_defined |= (numbers >= 0) & segment.is_defined[numbers]
-    columns = columns[:, is_defined]
+        is_common |= np.isin(numbers, common.terms[common.n_living > MAX_RARE])
+    columns = columns[:, is_defined & ~is_common]
     # The same term may have come from several segments.
     return columns if len(found) <= 2 else columns[:, _first_of_each(columns)]
 
@@ -121,17 +123,15 @@ def _rare_of(segment: Segment, chunks: _Numbers) -> _Numbers:
     return segment.rare_terms[ranges(starts, ends - starts)].astype(np.int64)
 
 
-def _common_of(segment: Segment, chunks: _Numbers, n_dead: int) -> _Numbers:
-    """The terms of these chunks that are rare if enough of the chunks with them are dead."""
-    if not n_dead:
-        return np.zeros(0, np.int64)
+def _common_of(segment: Segment, common: Common, chunks: _Numbers) -> _Numbers:
+    """The terms of these chunks that are rare now, for enough of the chunks with them are dead."""
     rows = segment.chunks
-    lengths = np.diff(rows.starts)
-    numbers = np.flatnonzero((lengths > MAX_RARE) & (lengths <= MAX_RARE + n_dead))
+    numbers = common.terms[(common.n_living > 0) & (common.n_living <= MAX_RARE)]
+    lengths = rows.starts[numbers + 1] - rows.starts[numbers]
     is_meant = np.zeros(len(segment.chunk_lengths), np.bool_)
     is_meant[chunks] = True
-    at = ranges(rows.starts[numbers].astype(np.int64), lengths[numbers])
-    return np.repeat(numbers, lengths[numbers])[is_meant[rows.documents[at]]]
+    at = ranges(rows.starts[numbers].astype(np.int64), lengths)
+    return np.repeat(numbers, lengths)[is_meant[rows.documents[at]]].astype(np.int64)
 
 
 def _uses(postings: Postings, wanted: _Numbers) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:

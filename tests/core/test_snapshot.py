@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from contextpack.model import Reason, Skip
-from contextpack.postings import MERGE_RATIO, postings
+from contextpack.postings import MAX_COUNTED_OFF, MERGE_RATIO, postings
 from contextpack.rank import rank
 from contextpack.request import Request
 from contextpack.resolve import is_config
@@ -149,6 +149,27 @@ def test_an_extended_index_is_that_of_its_segments(
     check_index(made)
 
 
+@pytest.mark.parametrize("n_at_once", [1, 3, MAX_COUNTED_OFF + 1])
+def test_where_common_terms_still_stand_is_counted(n_at_once: int) -> None:
+    # Of some the chunks that die are the first of their rows, the last, and none.
+    files = {f"m{n:03}.py": f"def f{n}(kept): low{n // 70} = step{n % 2}\n" for n in range(140)}
+    order = [0, 139, 69, 70, *range(1, 60)]
+    steps: list[dict[str, str | None]] = [
+        {f"m{n:03}.py": "other = 1\n" if n % 3 else None for n in order[at : at + n_at_once]}
+        for at in range(0, 3 * n_at_once, n_at_once)
+    ]
+    _, made, _ = applied_edits(files, steps)
+    check_index(made)
+    first, common = made.postings.segments[0], made.postings.common[0]
+    assert first.n_files == 140
+    for number, n_living in zip(common.terms.tolist(), common.n_living.tolist(), strict=True):
+        stands = made.postings.in_chunks(first.vocabulary.term(number)).documents
+        assert n_living == np.count_nonzero(stands < len(first.chunk_lengths))
+    assert {"kept", "low0", "low1", "step0", "step1"} <= {
+        first.vocabulary.term(number) for number in common.terms.tolist()
+    }
+
+
 def test_of_several_new_segments_the_large_one_stays() -> None:
     long = "".join(f"def load_{n}(key): return cache_{n}[key]\n" for n in range(60))
     with pytest.MonkeyPatch.context() as patched:
@@ -171,8 +192,11 @@ def check_index(made: Snapshot) -> None:
     """An index that was extended is that of its segments, and all columns are by its slots."""
     ours = made.postings
     theirs = postings(ours.segments, ours.is_alive)
-    for name in ("first_chunks", "chunk_slots", "chunk_lengths"):
+    for name in ("first_chunks", "chunk_slots", "chunk_lengths", "n_stem_terms"):
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    for our, their in zip(ours.common, theirs.common, strict=True):
+        assert np.array_equal(our.terms, their.terms)
+        assert np.array_equal(our.n_living, their.n_living)
     assert (ours.n_files, ours.n_chunks) == (theirs.n_files, theirs.n_chunks)
     assert made.slots == {
         path: slot for slot, path in enumerate(made.paths.tolist()) if ours.is_alive[slot]
