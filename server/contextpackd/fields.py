@@ -6,6 +6,7 @@ Beside its own fields an object that makes a request has the options of `options
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from contextpackd.errors import FieldProblem
 from contextpackd.joint import MAX_ROOTS
@@ -79,7 +80,7 @@ def shape_of(option: Option) -> str:
 
 
 def taken(
-    document: Mapping[object, object],
+    document: Mapping[Any, object],
     fields: Sequence[Field],
     options: Sequence[Option],
     *,
