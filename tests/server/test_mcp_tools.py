@@ -234,6 +234,31 @@ def test_pages_join_to_the_bundle_and_stay_below_the_cut(
     assert (len(parts) > 1) == (len(whole.encode()) > size - NOTE_BYTES)
 
 
+@pytest.mark.parametrize("tool", ["explain", "search", "graph", "files"])
+def test_documents_come_in_pages_too(client: Client, tool: str) -> None:
+    asked = {"query": QUERY, "top": 40} if tool in ("explain", "search") else {}
+    whole = text(call(client, tool, **asked))
+    result = call(client, tool, **asked, pageBytes=2_000)
+    parts = [text(result)]
+    while "; the next one: " in note(result):
+        rest = note(result).partition(f"{tool} ")[2]
+        result = call(client, tool, **json.loads(rest))
+        parts.append(text(result))
+    assert whole == "".join(parts)
+    assert len(parts) > 1
+
+
+def test_the_id_is_that_of_the_question_and_its_text(client: Client) -> None:
+    asked = {"query": QUERY, "budgetTokens": 900}
+    named = [
+        note(call(client, "pack_context", **asked, **more)).split("bundle ")[1].split(":")[0]
+        for more in ({}, {"pageBytes": 3_000}, {"dedup": 0.96}, {"tree": True})
+    ]
+    named.append(call(client, "pack_manifest", **asked)["structuredContent"]["bundle"])
+    assert named[0] == named[1] == named[4]
+    assert 3 == len(set(named))
+
+
 def test_a_page_that_is_not_there(client: Client) -> None:
     assert "page must be at most 1, got 2" == problem(
         call(client, "pack_context", query=QUERY, page=2)
@@ -267,6 +292,8 @@ MISTAKES: list[tuple[str, dict[str, object], str]] = [
     ("pack_context", {"query": QUERY, "pageBytes": 100}, f"must be {agents.MIN_PAGE_BYTES} or more"),
     ("pack_context", {"pageOf": "abc"}, "names nothing that is kept: 'abc'"),
     ("pack_context", {"query": QUERY, "top": 3}, "top is no field"),
+    ("explain", {}, "query must be given"),
+    ("search", {"top": 3}, "query must be given"),
     ("explain", {"query": QUERY, "top": 0}, "top must be a whole number above 0"),
     ("why", {"query": QUERY}, "path must be text that is not empty"),
     ("why", {"path": "README.md"}, "query must be given"),
@@ -360,33 +387,55 @@ def test_without_any_root_it_is_said_what_to_do(servers: Inside, tmp_path: Path)
 # Work that is given up, or that takes a while.
 
 
-def test_a_cancelled_call_stops_and_is_not_answered(tmp_path: Path) -> None:
+N_FILES = 40
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     root.mkdir()
-    for number in range(40):
+    for number in range(N_FILES):
         (root / f"m{number:02}.py").write_text(f"def loan_{number}():\n    return {number}\n")
+    return root
+
+
+def test_a_cancelled_call_stops_and_is_not_answered(tree: Path) -> None:
     gate = Gate(5)
     with inside(gate) as servers:
-        client = servers.agent(root)
+        client = servers.agent(tree)
         begin(client)
         params = {"name": "pack_context", "arguments": {"query": "loan"}}
-        msg_id = client.begin("tools/call", {**params, "_meta": {"progressToken": "p"}})
+        msg_id = client.begin("tools/call", params)
         assert gate.reached.wait(60)
         client.notify("notifications/cancelled", {"requestId": msg_id, "reason": "enough"})
         assert {} == client.request("ping")
         gate.go_on.set()
-        servers.on_loop(servers.roots.ask(root, lambda _w, _p: None, lambda _d, _t: None))
-        assert gate.n_texts < 20
-        result = client.request("tools/call", {**params, "_meta": {"progressToken": 7}})
-        assert "loan_1" in text(result)
-        told = [
-            m["params"] for m in client.taken if m.get("method") == "notifications/progress"
-        ]
-        client.untaken.clear()
-        assert msg_id not in [message.get("id") for message in client.taken]
-        own = [params["progress"] for params in told if params["progressToken"] == 7]
-        assert own == sorted(set(own))
-        assert 40 == own[-1]
+        servers.on_loop(servers.roots.ask(tree, lambda _w, _p: None, lambda _d, _t: None))
+        assert gate.n_texts < N_FILES / 2
+        assert "loan_1" in text(call(client, "pack_context", query="loan"))
+        # Nobody asked to hear of progress, and what was given up has no answer.
+        assert [] == client.untaken
+
+
+def test_progress_grows_while_the_work_goes_on(tree: Path) -> None:
+    gate = Gate(20)
+    with inside(gate) as servers:
+        client = servers.agent(tree)
+        begin(client)
+        params = {"name": "pack_context", "arguments": {"query": "loan"}, "_meta": {"progressToken": 7}}  # fmt: skip
+        msg_id = client.begin("tools/call", params)
+        assert gate.reached.wait(60)
+        told = [client.notification("notifications/progress")]
+        gate.go_on.set()
+        assert "loan_1" in text(client.answer(msg_id))
+        told += [message["params"] for message in client.untaken]
+        done = [params["progress"] for params in told]
+        assert done == sorted(set(done))
+        assert 0 < done[0] < 20
+        assert {(7, N_FILES)} == {(params["progressToken"], params["total"]) for params in told}
+        # Nothing comes after the answer.
+        assert {} == client.request("ping")
+        assert len(told) == len(client.untaken) + 1
 
 
 def test_a_fault_of_ours_is_answered_and_the_next_call_works(shop: Path) -> None:

@@ -24,17 +24,16 @@ def pages(text: str, max_bytes: int) -> tuple[str, ...]:
 
 
 def _parts(line: str, max_bytes: int) -> list[str]:
-    if _size(line) <= max_bytes:
-        return [line]
+    raw = line.encode("utf-8", "surrogatepass")
     parts: list[str] = []
-    start = size = 0
-    for offset, character in enumerate(line):
-        n_bytes = _size(character)
-        if size + n_bytes > max_bytes:
-            parts.append(line[start:offset])
-            start, size = offset, 0
-        size += n_bytes
-    return [*parts, line[start:]]
+    start = 0
+    while len(raw) - start > max_bytes:
+        end = start + max_bytes
+        while raw[end] & 0xC0 == 0x80:  # Inside of a character.
+            end -= 1
+        parts.append(raw[start:end].decode("utf-8", "surrogatepass"))
+        start = end
+    return [*parts, raw[start:].decode("utf-8", "surrogatepass")] if parts else [line]
 
 
 def _size(text: str) -> int:

@@ -24,7 +24,7 @@ class Reporter:
     def report(self, done: int, total: int) -> None:
         """So many files of so many are done. Callable from any thread."""
         now = time.monotonic()
-        if self._is_wanted and now - self._reported >= REPORT_EVERY_SECONDS:
+        if self._is_wanted and done and now - self._reported >= REPORT_EVERY_SECONDS:
             self._reported = now
             self._loop.call_soon_threadsafe(self._report, done, total)
 

@@ -154,15 +154,14 @@ class _Offered:
             return types.InputRequiredResult(input_requests={_ROOTS: request})
         async with self._asking:
             if session.listed is None:
-                session.listed = ()
                 try:
-                    session.listed = _uris(
-                        await ctx.session.send_request(
-                            request, types.ListRootsResult, ROOTS_SECONDS
-                        )
+                    found = await ctx.session.send_request(
+                        request, types.ListRootsResult, ROOTS_SECONDS
                     )
+                    session.listed = _uris(found)
                 except (MCPError, ValidationError) as error:
                     log.warning("the client does not list its roots: %s", error)
+                    session.listed = ()
         return None
 
     async def roots_changed(self, _ctx: Context, _params: types.NotificationParams) -> None:

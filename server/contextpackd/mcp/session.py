@@ -1,6 +1,7 @@
 """One agent: its roots, and the results that it may ask for again."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,10 @@ MAX_KEPT_BYTES = 32 << 20
 """Of their texts; the newest is kept whatever its size."""
 
 ID_CHARS = 12
-"""Of a digest of the text: a connection keeps too few for two to be alike."""
+"""Of a digest of the result: a connection keeps too few for two to be alike."""
+
+PAGE_FIELDS = frozenset({"page", "pageBytes", "pageOf"})
+"""The fields that say which part of a result is wanted."""
 
 START_AGAIN = "start the server with `--root DIR`"
 
@@ -169,8 +173,13 @@ class Session:
     # Results.
 
     def keep(self, kept: Kept) -> str:
-        """Keep a result; what it is known by from now on."""
-        digest = hashlib.sha256(kept.text.encode("utf-8", "replace")).hexdigest()[:ID_CHARS]
+        """Keep a result; what it is known by from now on: the same for the same once more."""
+        asked = {name: value for name, value in kept.fields.items() if name not in PAGE_FIELDS}
+        is_bundle = kept.answer is not None
+        said = json.dumps(
+            [kept.text, is_bundle, list(map(str, kept.where)), asked], sort_keys=True
+        )
+        digest = hashlib.sha256(said.encode("ascii")).hexdigest()[:ID_CHARS]
         self._kept.pop(digest, None)
         self._kept[digest] = kept
         while len(self._kept) > 1 and self._is_full():

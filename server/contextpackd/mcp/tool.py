@@ -65,7 +65,6 @@ class Tool:
 
 
 QUERY = Field("query", Shape.TEXT, "the task in words; names of code and paths help")
-NEEDED_QUERY = Field("query", Shape.TEXT, QUERY.help, is_required=True)
 ROOT = Field("root", Shape.NAME, "one of the server's roots, by its path or name")
 ROOTS = (
     Field("root", Shape.NAME, f"{ROOT.help} (default: all of them, as one)"),

@@ -5,13 +5,15 @@ from contextpackd.explanations import explanation
 from contextpackd.fields import Takes
 from contextpackd.joint import Site
 from contextpackd.mcp.session import Fields, Session
-from contextpackd.mcp.tool import NEEDED_QUERY, ROOTS, TOP, Found, Tool, top
+from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool, top
 from contextpackd.mcp.tools.documents import document
+from contextpackd.mcp.tools.pack_context import check_subject
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan
 
 
 async def _run(session: Session, fields: Fields, progress: Progress) -> Found:
+    check_subject(fields)
     where = session.where(fields)
     request = session.request(where, fields)
 
@@ -29,6 +31,6 @@ TOOL = Tool(
     " bundle and of the best outside, each with the parts that make it, as JSON. Use it when a"
     " bundle surprises you. Takes every option of `pack_context`.",
     Takes.ALL,
-    (NEEDED_QUERY, *ROOTS, TOP),
+    (QUERY, *ROOTS, TOP),
     _run,
 )

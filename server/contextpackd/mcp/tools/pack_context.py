@@ -16,11 +16,18 @@ MAX_WARNINGS = 5
 _ENTRIES = ("query", "focus", "origins", "from", "diff", "only")
 
 
-async def answered(session: Session, fields: Fields, progress: Progress) -> Answer:
-    """The pack for a request. Raises `FieldProblem` for one that says nothing of its subject."""
-    # An empty task asks for the workspace as such, here as elsewhere; none was forgotten.
+def check_subject(fields: Fields) -> None:
+    """Raises `FieldProblem` for a question that says nothing of what it is about.
+
+    An empty task asks for the workspace as such, here as elsewhere; one that lacks was forgotten.
+    """
     if not any(name in fields for name in _ENTRIES):
         raise FieldProblem("query", "must be given: the task in words; or focus, origins, diff")
+
+
+async def answered(session: Session, fields: Fields, progress: Progress) -> Answer:
+    """The pack for a request. Raises as `check_subject` does."""
+    check_subject(fields)
     where = session.where(fields)
     request = session.request(where, fields)
 

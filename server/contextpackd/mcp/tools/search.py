@@ -7,13 +7,15 @@ from contextpackd import queries, wire
 from contextpackd.fields import Takes
 from contextpackd.joint import Site
 from contextpackd.mcp.session import Fields, Session
-from contextpackd.mcp.tool import NEEDED_QUERY, ROOTS, TOP, Found, Tool, top
+from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool, top
 from contextpackd.mcp.tools.documents import document
+from contextpackd.mcp.tools.pack_context import check_subject
 from contextpackd.view import Progress
 from contextpackd.workspace import Scan
 
 
 async def _run(session: Session, fields: Fields, progress: Progress) -> Found:
+    check_subject(fields)
     where = session.where(fields)
     request = session.request(where, fields)
 
@@ -46,6 +48,6 @@ TOOL = Tool(
     " lines, tokens and score, best first, as JSON and without their text. Use it to find"
     " places; `pack_context` to read them. Takes every option of `pack_context`.",
     Takes.ALL,
-    (NEEDED_QUERY, *ROOTS, TOP),
+    (QUERY, *ROOTS, TOP),
     _run,
 )
