@@ -55,7 +55,8 @@ def test_the_one_tool_with_all_options_has_them_from_the_table() -> None:
     shown = input_schema(TOOLS["pack_context"])["properties"]
     assert isinstance(shown, dict)
     assert {option.json_name for option in OPTIONS} < set(shown)
-    assert not any("--" in field["description"] for field in shown.values())
+    for words in ("--", "(repeatable)", "(8k is", "(alone:"):
+        assert not any(words in field["description"] for field in shown.values())
     for option in OPTIONS:
         assert shown[option.json_name].get("default") == json_default(option.field)
 
@@ -196,6 +197,23 @@ def test_a_bundle_is_followed_after_edits(client: Client, shop: Path) -> None:
     assert (2000, "in") == (about["budgetTokens"], about["state"])
 
 
+def test_a_refreshed_bundle_follows_as_an_editors_does(
+    servers: Inside, client: Client, shop: Path
+) -> None:
+    editor = servers.connect()
+    editor.initialize(shop)
+    question = {"query": QUERY, "budgetTokens": 2000}
+    pack_id = editor.command("pack", question)["packId"]
+    bundle = call(client, "pack_manifest", **question)["structuredContent"]["bundle"]
+    (shop / "src/lending/objections.py").write_text("def objections_to_a_checkout(): ...\n")
+    theirs = editor.command("pack", {"packId": pack_id})["text"]
+    renewed = note(call(client, "refresh", bundle=bundle))
+    name = renewed.partition("bundle ")[2].partition(":")[0]
+    assert theirs == text(call(client, "pack_context", pageOf=name))
+    assert theirs != text(call(client, "pack_context", **question))
+    assert editor.untaken == []
+
+
 def test_a_stamped_text_is_asked_again(client: Client, shop: Path) -> None:
     stamped = text(call(client, "pack_context", query=QUERY, budgetTokens=900, stamp=True))
     assert "" == text(call(client, "refresh", text=stamped))
@@ -266,13 +284,18 @@ def test_a_page_that_is_not_there(client: Client) -> None:
 
 
 def test_the_last_results_are_kept(client: Client) -> None:
-    names = []
-    for number in range(MAX_KEPT + 1):
-        said = note(call(client, "pack_context", query=QUERY, budgetTokens=400 + 40 * number))
-        names.append(said.split()[1].rstrip(":"))
-    assert len(set(names)) == MAX_KEPT + 1
-    assert "names nothing that is kept" in problem(call(client, "verify", bundle=names[0]))
-    assert call(client, "verify", bundle=names[1])["structuredContent"]["holds"]
+    def bundle(number: int) -> str:
+        result = call(client, "pack_context", query=QUERY, budgetTokens=400 + 40 * number)
+        return note(result).split()[1].rstrip(":")
+
+    names = [bundle(number) for number in range(MAX_KEPT)]
+    assert MAX_KEPT == len(set(names))
+    # What is asked for once more counts as new.
+    assert names[0] == bundle(0)
+    bundle(MAX_KEPT)
+    assert "names nothing that is kept" in problem(call(client, "verify", bundle=names[1]))
+    for name in (names[0], names[2]):
+        assert call(client, "verify", bundle=name)["structuredContent"]["holds"]
 
 
 # Mistakes.
@@ -371,6 +394,9 @@ def test_the_clients_roots_are_asked_for_once_and_after_they_changed(
     assert 2 == len(asked)
     held = {h.workspace.root for h in servers.roots.held if h.n_users}
     assert (True, False) == (till in held, desk in held)
+    servers.hang_up(client)
+    servers.exit_code(client)
+    assert till not in {h.workspace.root for h in servers.roots.held if h.n_users}
 
 
 def test_without_any_root_it_is_said_what_to_do(servers: Inside, tmp_path: Path) -> None:

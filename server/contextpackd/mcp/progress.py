@@ -13,17 +13,20 @@ Send = Callable[[float, float | None, str | None], Awaitable[None]]
 class Reporter:
     """The progress of one call. The protocol wants it to grow, and nothing after the answer."""
 
-    def __init__(self, send: Send, *, is_wanted: bool) -> None:
+    def __init__(
+        self, send: Send, *, is_wanted: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._send = send
+        self._clock = clock
         self._is_wanted = is_wanted
         self._loop = asyncio.get_running_loop()
-        self._reported = 0.0
+        self._reported = -REPORT_EVERY_SECONDS
         self._done = 0
         self._sending: asyncio.Task[None] | None = None
 
     def report(self, done: int, total: int) -> None:
         """So many files of so many are done. Callable from any thread."""
-        now = time.monotonic()
+        now = self._clock()
         if self._is_wanted and done and now - self._reported >= REPORT_EVERY_SECONDS:
             self._reported = now
             self._loop.call_soon_threadsafe(self._report, done, total)
@@ -43,4 +46,5 @@ class Reporter:
         self._sending = asyncio.ensure_future(self._told(done, total))
 
     async def _told(self, done: int, total: int) -> None:
-        await self._send(done, total or None, f"{done}/{total} files")
+        of = f"{done}/{total}" if total else str(done)
+        await self._send(done, total or None, f"{of} files")
