@@ -214,6 +214,16 @@ def test_a_refreshed_bundle_follows_as_an_editors_does(
     assert editor.untaken == []
 
 
+def test_why_asks_of_the_bundle_that_is_named(client: Client, shop: Path) -> None:
+    question = {"query": QUERY, "budgetTokens": 900, "exclude": ["src/lending/fees.py"]}
+    bundle = call(client, "pack_manifest", **question)["structuredContent"]["bundle"]
+    (shop / "src/lending/fees.py").unlink()
+    # A glob that named something then may name nothing now.
+    found = call(client, "why", bundle=bundle, path="README.md")["structuredContent"]
+    assert (QUERY, 900) == (found["query"], found["budgetTokens"])
+    assert "matches no file" in problem(call(client, "why", **question, path="README.md"))
+
+
 def test_a_stamped_text_is_asked_again(client: Client, shop: Path) -> None:
     stamped = text(call(client, "pack_context", query=QUERY, budgetTokens=900, stamp=True))
     assert "" == text(call(client, "refresh", text=stamped))
