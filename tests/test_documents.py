@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import contextpackd
 from contextpack.model import Detail, Outcome, Reason
+from contextpackd import agents
 from contextpackd.door import Root
 from contextpackd.options import OPTIONS, default_of
 from contextpackd.version import VERSION
@@ -119,6 +120,23 @@ def test_the_readme_names_the_commands_that_ci_runs() -> None:
         block = re.search(rf"<!-- {name} -->\n```bash\n(.+)\n```", readme)
         assert block is not None, name
         assert "pip install" in block[1]
+
+
+def test_the_readmes_configurations_of_agents_start_our_server() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"<!-- agents -->\n```(json|toml)\n(.+?)\n```", readme, re.DOTALL)
+    assert ["json", "json", "toml"] == [kind for kind, _ in blocks]
+    for kind, text in blocks:
+        document = json.loads(text) if kind == "json" else tomllib.loads(text)
+        ((_, servers),) = document.items()
+        server = servers["contextpack"]
+        assert ("contextpackd", "mcp") == (server["command"], server["args"][0])
+        assert agents.plain(server["args"][1:]) is not None
+
+
+def test_the_extra_is_what_is_asked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [agents.REQUIREMENT] == project["optional-dependencies"]["mcp"]
 
 
 def test_every_fixture_is_described() -> None:

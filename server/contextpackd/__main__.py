@@ -16,12 +16,24 @@ def main() -> NoReturn:
     """Run one command and leave with its exit code."""
     try:
         # Imports take a third of a second, in which people press Ctrl-C, too.
-        code = _bridged() if sys.argv[1:] in _BRIDGES else _run()
+        code = _command()
     except KeyboardInterrupt:
         sys.stderr.write("contextpackd: interrupted; nothing was written\n")
         code = INTERRUPTED
     _settle()
     raise SystemExit(code)
+
+
+def _command() -> int:
+    if sys.argv[1:] in _BRIDGES:
+        return _bridged()
+    if sys.argv[1:2] == ["mcp"]:
+        from contextpackd import agents, bridge
+
+        words = agents.plain(sys.argv[2:])
+        if words is not None and bridge.HAS_SOCKETS:
+            return agents.run_or_say(*words)
+    return _run()
 
 
 def _run() -> int:

@@ -68,7 +68,7 @@ def parser(handlers: Mapping[str, Handler]) -> argparse.ArgumentParser:
         prog="contextpackd",
         description="Which code goes into the prompt, given a task in words and a token budget?",
         epilog="exit codes: 0 a result, 1 nothing relevant found or a bundle that no longer holds,"
-        " 2 wrong usage, 3 internal error, 70 (lsp) the daemon died, 130 interrupted",
+        " 2 wrong usage, 3 internal error, 70 (lsp, mcp) the daemon died, 130 interrupted",
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=metadata.version("contextpackd"))

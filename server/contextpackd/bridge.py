@@ -1,4 +1,4 @@
-"""The stdio end that editors start: bytes to the daemon and back. Standard library only.
+"""The stdio end that editors and agents start: bytes to the daemon and back. Standard library only.
 
 How it works: the bridge joins the daemon on its control socket, starting it if none runs, and
 keeps that connection as its life line: the daemon does not go while somebody has joined, and
@@ -14,7 +14,7 @@ import select
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -127,17 +127,29 @@ class Control:
 
 
 def run() -> int:
-    """Carry the protocol between standard input, the daemon and standard output: the exit code."""
+    """Carry LSP between standard input, the daemon and standard output: the exit code."""
+    return carry(
+        lambda found: found.lsp, lambda session: f"{SESSION_HEADER}: {session}\r\n".encode()
+    )
+
+
+def carry(socket_of: Callable[[Place], Path], greeting: Callable[[str], bytes]) -> int:
+    """Carry a protocol between standard input, its socket and standard output: the exit code.
+
+    The greeting for a session's name goes ahead of what the client sends.
+    """
     found = place.place()
     control, session = joined(found)
-    connection = connected(found.lsp)
-    connection.sendall(f"{SESSION_HEADER}: {session}\r\n".encode())
+    connection = connected(socket_of(found))
+    connection.sendall(greeting(session))
     is_open = pump(connection)
     connection.close()
     if not is_open:
         return CLIENT_GONE
-    last = control.heard()
-    code = last.get("exit") if last is not None else None
+    last = control.heard() or {}
+    if isinstance(problem := last.get("problem"), str):
+        sys.stderr.write(f"contextpackd: {problem}\n")
+    code = last.get("exit")
     return code if isinstance(code, int) else DAEMON_DIED
 
 

@@ -91,8 +91,12 @@ def renewal(workspace: Workspace, file: Path, text: str, progress: Progress) -> 
     sources, files, _ = _files(workspace, request, shown, progress)
     standing = replace(_standing(found, text, sources, files), request=request)
     result = answer(workspace, request, progress, standing)
-    then, now = text, result.pack.text
-    if _is_converted(text):
+    return Renewal(result, difference(file, text, result.pack.text))
+
+
+def difference(file: Path, then: str, now: str) -> str:
+    """From a bundle's old text to its new one, as `diff -u` shows it; empty where equal."""
+    if _is_converted(then):
         then, now = (shown.replace("\r\n", "\n") for shown in (then, now))
     lines = difflib.unified_diff(
         then.splitlines(keepends=True),
@@ -100,9 +104,7 @@ def renewal(workspace: Workspace, file: Path, text: str, progress: Progress) -> 
         f"{file} (then)",
         f"{file} (now)",
     )
-    return Renewal(
-        result, "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-    )
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _is_converted(text: str) -> bool:

@@ -102,7 +102,7 @@ def tidied(found: Place) -> bool:
     """Remove the place of a daemon that is gone; False if one lives there."""
     try:
         with locked(found):
-            for file in (found.control, found.lsp, found.starting, found.lock):
+            for file in (found.control, found.lsp, found.mcp, found.starting, found.lock):
                 file.unlink(missing_ok=True)
             found.folder.rmdir()
     except (AlreadyServed, OSError):

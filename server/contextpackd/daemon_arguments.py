@@ -4,6 +4,8 @@ import argparse
 import math
 from collections.abc import Callable
 
+from contextpackd import agents
+
 Add = Callable[[str, str, str], argparse.ArgumentParser]
 """Adds a command: its name, a line about it, and examples."""
 
@@ -20,6 +22,25 @@ def add_commands(add: Add) -> None:
     )
     lsp.add_argument(
         "--stdio", action="store_true", help="does nothing: some clients always pass it"
+    )
+    mcp = add(
+        "mcp", "tools for an agent, by the Model Context Protocol on stdin and stdout",
+        """needs the extra `mcp` (pip install 'contextpackd[mcp]'); without --root the roots are those
+that the client lists, else the working directory
+example (Claude Code):
+  claude mcp add contextpack -- contextpackd mcp""",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--root", dest="roots", action="append", default=[], metavar="DIR",
+        help="what the agent may look at; several are packed as one (repeatable)",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--page-bytes", type=_page_bytes, default=None, metavar="N",
+        help="most bytes of one answer's text; a longer one comes in pages"
+        f" (default: {agents.DEFAULT_PAGE_BYTES})",
+    )  # fmt: skip
+    mcp.add_argument(
+        "--no-daemon", action="store_true", help="serve from this process, and only this client"
     )
     served = add(
         "daemon", "serve everybody who works as this user, until nobody needs it",
@@ -55,6 +76,13 @@ example:
         "--format", choices=["table", "json"], default="table", help="for people or programs"
     )
     add("restart", "end the running daemon and start one", "")
+
+
+def _page_bytes(text: str) -> int:
+    least = agents.MIN_PAGE_BYTES
+    if not text.isdecimal() or len(text) > 9 or int(text) < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of bytes, {least} or more")
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from contextpackd import bridge, daemons, output, place
+from contextpackd import agents, bridge, daemons, output, place
 from contextpackd.bridge import Json
 from contextpackd.daemons import Daemon
 from contextpackd.errors import OptionProblem
@@ -21,6 +21,16 @@ def _lsp(parsed: argparse.Namespace) -> int:
 
         return stdio.run()
     return bridge.run()
+
+
+def _mcp(parsed: argparse.Namespace) -> int:
+    agents.check_extra()
+    started = agents.start(parsed.roots, parsed.page_bytes)
+    if parsed.no_daemon or not bridge.HAS_SOCKETS:
+        from contextpackd.mcp import stdio  # Two seconds of loading, likewise.
+
+        return stdio.run(started)
+    return agents.run(started)
 
 
 def _daemon(parsed: argparse.Namespace) -> int:
@@ -123,7 +133,9 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 def _check_sockets(name: str) -> None:
     if not bridge.HAS_SOCKETS:
-        raise OptionProblem(name, "needs Unix sockets; use `lsp --no-daemon` here")
+        raise OptionProblem(
+            name, "needs Unix sockets; use `lsp --no-daemon` or `mcp --no-daemon` here"
+        )
 
 
 def _lines(found: Json) -> list[str]:
@@ -153,6 +165,7 @@ def _lines(found: Json) -> list[str]:
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "lsp": _lsp,
+        "mcp": _mcp,
         "daemon": _daemon,
         "status": _status,
         "stop": _stop,

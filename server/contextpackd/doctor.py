@@ -10,7 +10,7 @@ from pathlib import Path
 
 from contextpack.languages import GRAMMAR_SOURCES
 from contextpack.tokens import profile_of
-from contextpackd import bridge, git, journal, place
+from contextpackd import agents, bridge, git, journal, place
 from contextpackd.counters import counter
 from contextpackd.errors import DaemonError, GitUnavailable
 from contextpackd.grammars import grammars
@@ -53,6 +53,7 @@ def findings() -> Iterator[Finding]:
     yield _cache()
     yield _writable("log", journal.log_file("daemon").parent)
     yield _sockets()
+    yield _agents()
     yield from _daemon()
 
 
@@ -140,6 +141,14 @@ def _sockets() -> Finding:
     if not bridge.HAS_SOCKETS:
         return Finding("sockets", f"none on {os.name}: each client has its own server")
     return _tried("sockets", state)
+
+
+def _agents() -> Finding:
+    try:
+        agents.check_extra()
+    except agents.MissingExtra as missing:
+        return Finding("agents", str(missing))  # Not everybody has one: nothing to be done.
+    return Finding("agents", "the extra `mcp` is there")
 
 
 def _daemon() -> Iterator[Finding]:

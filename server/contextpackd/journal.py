@@ -32,6 +32,7 @@ def keep(name: str) -> Path | None:
     handler.setFormatter(logging.Formatter(_FORMAT))
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    # It writes every message with its whole content.
-    logging.getLogger("pygls").setLevel(logging.WARNING)
+    # They write every message, with its whole content or without.
+    for library in ("pygls", "mcp"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     return None if isinstance(handler, logging.NullHandler) else file

@@ -46,6 +46,11 @@ class Place:
         return self.folder / "lsp.sock"
 
     @property
+    def mcp(self) -> Path:
+        """The socket that speaks the Model Context Protocol."""
+        return self.folder / "mcp.sock"
+
+    @property
     def lock(self) -> Path:
         """Locked by the daemon for as long as it lives."""
         return self.folder / "lock"

@@ -8,6 +8,7 @@ work of each root on a thread of its own (`roots`).
 
 import asyncio
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -20,7 +21,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-from contextpackd import bridge, daemon, envoy, journal, place
+from contextpackd import agents, bridge, daemon, envoy, journal, place
 from contextpackd.backing import backing
 from contextpackd.daemon import Terms
 from contextpackd.errands import Errands
@@ -76,6 +77,7 @@ class Daemon:
         found = self._terms.place
         for file, handler, limit in (
             (found.lsp, self._serve_lsp, connection.MAX_HEADER_BYTES),
+            (found.mcp, self._serve_mcp, agents.MAX_LINE_BYTES),
             (found.control, self._serve_control, envoy.MAX_QUESTION_BYTES),
         ):
             server = await asyncio.start_unix_server(
@@ -105,7 +107,8 @@ class Daemon:
     def _close_doors(self) -> None:
         for server in self._servers:
             server.close()
-        for file in (self._terms.place.control, self._terms.place.lsp):
+        found = self._terms.place
+        for file in (found.control, found.lsp, found.mcp):
             with contextlib.suppress(FileNotFoundError):
                 file.unlink()
 
@@ -138,6 +141,28 @@ class Daemon:
         for session in sessions:
             if (control := self._joined.get(session)) is not None:
                 _say(control, {"exit": code})
+
+    async def _serve_mcp(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            first = await reader.readline()
+        except (ValueError, ConnectionError):
+            return  # A line without an end.
+        greeted = agents.greeted(first)
+        started, session = greeted or (agents.Start(), "")
+        said: Json = {"exit": 0}
+        try:
+            # Elsewhere, since it takes seconds: editors are served meanwhile.
+            serve = await asyncio.to_thread(_agents_server)
+        except ImportError as error:
+            log.error("cannot load the extra `mcp`: %s", error)
+            said = {"exit": bridge.USAGE, "problem": f"cannot load the extra `mcp`: {error}"}
+        else:
+            rest = b"" if greeted else first
+            await serve(reader, writer, rest, self._roots, self._status, started)
+        if (control := self._joined.get(session)) is not None:
+            _say(control, said)
 
     async def _serve_control(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -194,6 +219,24 @@ class Daemon:
     def _end_if_idle(self) -> None:
         if not self._connections:
             self._over.set()
+
+
+def _agents_server() -> Callable[
+    [
+        asyncio.StreamReader,
+        asyncio.StreamWriter,
+        bytes,
+        Roots,
+        Callable[[], Json],
+        agents.Start,
+    ],
+    Awaitable[None],
+]:
+    """What serves agents, loaded when the first of them comes. Raises `ImportError`."""
+    importlib.invalidate_caches()  # The extra may have been installed while this process ran.
+    from contextpackd.mcp import connection
+
+    return connection.serve
 
 
 def _bound(file: Path) -> socket.socket:

@@ -35,6 +35,7 @@ def test_a_machine_that_is_well(own: House) -> None:
         "cache",
         "log",
         "sockets",
+        "agents",
         "daemon",
     } <= set(found)
     assert all(finding["ok"] and finding["advice"] is None for finding in found.values())

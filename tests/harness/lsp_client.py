@@ -1,4 +1,7 @@
-"""A client of the language server over real pipes or sockets, which keeps account of messages."""
+"""A client of the servers over real pipes or sockets, which keeps account of messages.
+
+Editors' messages have a header, agents' are lines; everything else is alike.
+"""
 
 import contextlib
 import json
@@ -37,8 +40,11 @@ class Refused(Exception):
 class Client:
     """One connection. Every message that comes must be taken by somebody."""
 
-    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
+    def __init__(
+        self, incoming: IO[bytes], outgoing: IO[bytes], *, is_agent: bool = False
+    ) -> None:
         self._incoming, self._outgoing = incoming, outgoing
+        self._is_agent = is_agent
         self._inbox: queue.Queue[Message | None] = queue.Queue()
         self.untaken: list[Message] = []
         self.taken: list[Message] = []
@@ -53,6 +59,9 @@ class Client:
 
     def send(self, message: Message) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        if self._is_agent:
+            self.write(body + b"\n")
+            return
         self.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
     def write(self, data: bytes) -> None:
@@ -60,12 +69,12 @@ class Client:
         self._outgoing.flush()
 
     def notify(self, method: str, params: object = None) -> None:
-        self.send({"method": method, "params": params})
+        self.send({"method": method, **self._params(params)})
 
     def begin(self, method: str, params: object = None) -> int:
         """Send a request; the answer is taken by `answer`."""
         self._last_id += 1
-        self.send({"id": self._last_id, "method": method, "params": params})
+        self.send({"id": self._last_id, "method": method, **self._params(params)})
         return self._last_id
 
     def request(self, method: str, params: object = None) -> Any:
@@ -73,6 +82,10 @@ class Client:
 
     def command(self, name: str, argument: object = None, **params: object) -> Any:
         return self.request("workspace/executeCommand", command(name, argument, **params))
+
+    def _params(self, params: object) -> Message:
+        # The one protocol has null for none, the other has none.
+        return {} if self._is_agent and params is None else {"params": params}
 
     def hang_up(self) -> None:
         """Close our end of what we write to."""
@@ -152,7 +165,11 @@ class Client:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError):
-            while True:
+            while self._is_agent and (line := self._incoming.readline()):
+                # Output that is no protocol is a message that nobody takes.
+                is_message = line.startswith(b'{"jsonrpc":"2.0",')
+                self._inbox.put(json.loads(line) if is_message else {"stray": repr(line)})
+            while not self._is_agent:
                 length = None
                 while line := self._incoming.readline():
                     if line == b"\r\n":
@@ -211,7 +228,8 @@ class Process:
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.client = Client(self.process.stdout, self.process.stdin)
+        is_agent = arguments[:1] == ("mcp",)
+        self.client = Client(self.process.stdout, self.process.stdin, is_agent=is_agent)
 
     def finish(self) -> int:
         """Shut down by the book; everything must have been taken, and stderr be empty."""
@@ -258,8 +276,8 @@ class House:
         self.processes: list[Process] = []
         self.daemons_of_ours: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *arguments: str) -> Process:
-        process = Process(*arguments, env=self.env, cwd=self.folder)
+    def start(self, *arguments: str, cwd: Path | None = None) -> Process:
+        process = Process(*arguments, env=self.env, cwd=cwd or self.folder)
         self.processes.append(process)
         return process
 
@@ -339,8 +357,9 @@ def has_ended(pid: int) -> bool:
         os.close(descriptor)
 
 
-def socket_client(connection: socket.socket) -> Client:
+def socket_client(connection: socket.socket, *, is_agent: bool = False) -> Client:
     """A client of an open socket, which ends with the client's streams."""
-    client = Client(connection.makefile("rb"), connection.makefile("wb"))
+    streams = connection.makefile("rb"), connection.makefile("wb")
+    client = Client(*streams, is_agent=is_agent)
     connection.close()
     return client

@@ -1,4 +1,4 @@
-"""Language servers inside of the test's process: one event loop on a thread, any clients."""
+"""Servers inside of the test's process: one event loop on a thread, any clients."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from contextpackd.agents import MAX_LINE_BYTES, Start
 from contextpackd.backing import backing
 from contextpackd.disk import Discovery
 from contextpackd.lsp import connection
 from contextpackd.lsp.session import Shared
+from contextpackd.mcp import connection as agents_connection
 from contextpackd.roots import Backing, Roots
 from contextpackd.standing import standing
 from contextpackd.store import Store
@@ -95,6 +97,16 @@ class Inside:
         self._served[client] = served
         return client
 
+    def agent(self, *roots: Path) -> Client:
+        """A client of the other protocol, whose server was started with these roots."""
+        ours, theirs = socket.socketpair()
+        self._sockets.append(ours)
+        started = Start(roots=tuple(map(str, roots)))
+        served = asyncio.run_coroutine_threadsafe(self._serve_agent(theirs, started), self.loop)
+        client = socket_client(ours, is_agent=True)
+        self._served[client] = served
+        return client
+
     def exit_code(self, client: Client) -> int:
         """Of a client's connection, once the server is through with it."""
         return self._served[client].result(LIMIT_SECONDS)
@@ -120,6 +132,12 @@ class Inside:
         assert self.roots.ended(LIMIT_SECONDS)
         for client in self._served:
             client.close()
+
+    async def _serve_agent(self, theirs: socket.socket, started: Start) -> int:
+        reader, writer = await asyncio.open_connection(sock=theirs, limit=MAX_LINE_BYTES)
+        about = self._shared.about
+        await agents_connection.serve(reader, writer, b"", self.roots, about, started)
+        return 0
 
     async def _serve(self, theirs: socket.socket) -> int:
         reader, writer = await asyncio.open_connection(

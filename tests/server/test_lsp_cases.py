@@ -11,7 +11,7 @@ from lsprotocol import types
 import contextpackd
 from contextpackd.lsp.buffers import Buffers
 from contextpackd.lsp.positions import Encoding
-from contextpackd.lsp.uris import file_of, key_of
+from contextpackd.uris import file_of, key_of
 from harness.lsp_client import Client, Refused, command
 from harness.lsp_inside import Gate, inside
 from harness.paths import FIXTURES

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from contextpackd.lsp.params import COMMANDS, NOTIFICATION, shape_of
+from contextpackd.fields import shape_of
+from contextpackd.lsp.params import COMMANDS, NOTIFICATION
 from contextpackd.options import OPTIONS, Option, default_of
 from contextpackd.settings import CLIENT_OPTIONS
 from contextpackd.version import PROTOCOL

@@ -11,8 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from contextpackd.fields import shape_of
 from contextpackd.lsp.packs import MAX_PACKS
-from contextpackd.lsp.params import COMMANDS, NOTIFICATION, Command, shape_of
+from contextpackd.lsp.params import COMMANDS, NOTIFICATION, Command
 from contextpackd.options import OPTIONS, default_of
 from contextpackd.settings import CLIENT_OPTIONS, REPOSITORY_OPTIONS, kebab
 from contextpackd.version import PROTOCOL

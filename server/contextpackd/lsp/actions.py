@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from contextpackd.lsp.params import PACK
 from contextpackd.lsp.positions import offset
-from contextpackd.lsp.uris import key_of
+from contextpackd.uris import key_of
 
 if TYPE_CHECKING:
     from contextpackd.lsp.session import Session

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from contextpackd.lsp.positions import Encoding, offset
-from contextpackd.lsp.uris import key_of
+from contextpackd.uris import key_of
 
 
 @dataclass(frozen=True, slots=True)

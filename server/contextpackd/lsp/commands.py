@@ -18,9 +18,9 @@ from contextpackd.lsp.asking import Where, answered, shown
 from contextpackd.lsp.packs import Held
 from contextpackd.lsp.params import Command
 from contextpackd.lsp.session import Session
-from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.replies import Reply
 from contextpackd.roots import Cause, Kind
+from contextpackd.uris import file_of, uri_of
 from contextpackd.view import Progress
 from contextpackd.why import why
 from contextpackd.wire import Json

@@ -20,10 +20,10 @@ from contextpackd.lsp.buffers import Buffer, Buffers
 from contextpackd.lsp.live import Live
 from contextpackd.lsp.packs import MAX_PACKS, Held, Packs
 from contextpackd.lsp.positions import Encoding
-from contextpackd.lsp.uris import file_of, uri_of
 from contextpackd.options import OPTIONS, request_of
 from contextpackd.roots import Cause, Edit, Kind, Roots
 from contextpackd.settings import Settings
+from contextpackd.uris import file_of, uri_of
 from contextpackd.wire import Json
 
 if TYPE_CHECKING:

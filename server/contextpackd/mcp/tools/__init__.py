@@ -1,0 +1,1 @@
+"""The tools of agents, one a module. They know nothing of the protocol's library."""
