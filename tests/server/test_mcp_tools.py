@@ -409,6 +409,23 @@ def test_the_clients_roots_are_asked_for_once_and_after_they_changed(
     assert till not in {h.workspace.root for h in servers.roots.held if h.n_users}
 
 
+def test_a_bundle_of_a_root_that_was_taken_away_is_not_asked_about(
+    servers: Inside, tmp_path: Path
+) -> None:
+    desk, till = written(tmp_path / "desk", "a.py"), written(tmp_path / "till", "b.py")
+    client = servers.agent()
+    begin(client, roots=(desk, till))
+    bundle = call(client, "pack_manifest", query="checkout", root="desk")["structuredContent"]["bundle"]  # fmt: skip
+    assert call(client, "verify", bundle=bundle)["structuredContent"]["holds"]
+    list_roots(client, till)
+    client.notify("notifications/roots/list_changed")
+    for tool, more in (("verify", {}), ("refresh", {}), ("why", {"path": "a.py"})):
+        said = problem(call(client, tool, bundle=bundle, **more))
+        assert f"bundle is of {desk}, no root any more; pack again" == said
+    servers.hang_up(client)
+    servers.exit_code(client)
+
+
 def test_without_any_root_it_is_said_what_to_do(servers: Inside, tmp_path: Path) -> None:
     nobody, refusing, gone = servers.agent(), servers.agent(), servers.agent(tmp_path / "gone")
     begin(nobody)
