@@ -102,6 +102,12 @@ def test_what_the_schema_says_of_values_is_taken(servers: Inside, tmp_path: Path
 # What tools give.
 
 
+@pytest.mark.parametrize("tool", ["search", "explain"])
+def test_more_than_there_can_be_is_all_that_there_is(client: Client, tool: str) -> None:
+    found = text(call(client, tool, query=QUERY, top=10**30, pageBytes=10**6))
+    assert text(call(client, tool, query=QUERY, top=9999, pageBytes=10**6)) == found
+
+
 def test_small_results_are_alike_as_text_and_as_structure(client: Client, shop: Path) -> None:
     schemas = {
         tool["name"]: tool.get("outputSchema") for tool in client.request("tools/list")["tools"]
