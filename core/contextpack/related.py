@@ -90,7 +90,8 @@ def _terms_of(postings: Postings, chunks: _Numbers) -> _Numbers:
     for segment, common, numbers in zip(
         postings.segments, postings.common, columns, strict=True
     ):
-        is_defined |= (numbers >= 0) & segment.is_defined[numbers]
+        known = np.flatnonzero(numbers >= 0)  # None, of files without a word.
+        is_defined[known] |= segment.is_defined[numbers[known]]
         is_common |= np.isin(numbers, common.terms[common.n_living > MAX_RARE])
     columns = columns[:, is_defined & ~is_common]
     # The same term may have come from several segments.

@@ -3,6 +3,7 @@
 Beside its own fields an object that makes a request has the options of `options.OPTIONS`.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,8 @@ from contextpackd.options import OPTIONS, Option
 
 _DISCOVERY = frozenset({"include", "exclude", "max_file_bytes"})
 WAYS = ("imports", "importers")
+
+DEFAULT_TOP = 20
 
 
 class Shape(StrEnum):
@@ -107,6 +110,13 @@ def taken(
         if field.is_required and field.name not in given:
             raise FieldProblem(field.name, f"must be {field.shape.value}")
     return given
+
+
+def top_of(fields: Mapping[str, object]) -> int:
+    """How many of the best are wanted. JSON knows larger numbers than any list is long."""
+    value = fields.get("top", DEFAULT_TOP)
+    assert isinstance(value, int)
+    return min(value, sys.maxsize)
 
 
 def _check(field: Field, value: object) -> None:

@@ -39,6 +39,14 @@ def test_they_are_found_across_segments() -> None:
     assert lifted(after) == (["b.py"], ["c.py"])
 
 
+def test_a_segment_without_a_word_says_nothing() -> None:
+    wordless = reading_of("_.json", "{}\n")
+    after, work = applied(snapshot_of(FILES), Change(read=(wordless,)))
+    assert not work.merged
+    assert 0 == len(after.postings.segments[-1].vocabulary)
+    assert lifted(after) == (["b.py"], ["c.py"])
+
+
 def test_a_name_that_many_define_is_nobodys() -> None:
     same = {f"same{i}.py": "def make_tree(x): return x\n" for i in range(MAX_DEFINING)}
     assert lifted(snapshot_of(FILES | same)) == ([], ["c.py"])

@@ -102,6 +102,12 @@ def test_what_the_schema_says_of_values_is_taken(servers: Inside, tmp_path: Path
 # What tools give.
 
 
+@pytest.mark.parametrize("tool", ["search", "explain"])
+def test_more_than_there_can_be_is_all_that_there_is(client: Client, tool: str) -> None:
+    found = text(call(client, tool, query=QUERY, top=10**30, pageBytes=10**6))
+    assert text(call(client, tool, query=QUERY, top=9999, pageBytes=10**6)) == found
+
+
 def test_small_results_are_alike_as_text_and_as_structure(client: Client, shop: Path) -> None:
     schemas = {
         tool["name"]: tool.get("outputSchema") for tool in client.request("tools/list")["tools"]
@@ -407,6 +413,23 @@ def test_the_clients_roots_are_asked_for_once_and_after_they_changed(
     servers.hang_up(client)
     servers.exit_code(client)
     assert till not in {h.workspace.root for h in servers.roots.held if h.n_users}
+
+
+def test_a_bundle_of_a_root_that_was_taken_away_is_not_asked_about(
+    servers: Inside, tmp_path: Path
+) -> None:
+    desk, till = written(tmp_path / "desk", "a.py"), written(tmp_path / "till", "b.py")
+    client = servers.agent()
+    begin(client, roots=(desk, till))
+    bundle = call(client, "pack_manifest", query="checkout", root="desk")["structuredContent"]["bundle"]  # fmt: skip
+    assert call(client, "verify", bundle=bundle)["structuredContent"]["holds"]
+    list_roots(client, till)
+    client.notify("notifications/roots/list_changed")
+    for tool, more in (("verify", {}), ("refresh", {}), ("why", {"path": "a.py"})):
+        said = problem(call(client, tool, bundle=bundle, **more))
+        assert f"bundle is of {desk}, no root any more; pack again" == said
+    servers.hang_up(client)
+    servers.exit_code(client)
 
 
 def test_without_any_root_it_is_said_what_to_do(servers: Inside, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from contextpack.text import display_path
 from contextpackd import graphs, output, queries, replies, wire
 from contextpackd.errors import FieldProblem
 from contextpackd.explanations import explanation
+from contextpackd.fields import top_of
 from contextpackd.joint import Site, file_below, named
 from contextpackd.lsp import params
 from contextpackd.lsp.asking import Where, answered, shown
@@ -132,7 +133,7 @@ async def _close(session: Session, fields: Fields, _progress: Progress) -> Json:
 async def _explain(session: Session, fields: Fields, progress: Progress) -> Json:
     where = session.roots_of(fields)
     request, rules = session.request(where, fields), session.rules
-    top = _top(fields)
+    top = top_of(fields)
 
     def job(site: Site, report: Progress) -> tuple[Scan, Json]:
         found = explanation(site, request, top, report, rules)
@@ -172,7 +173,7 @@ async def _why(session: Session, fields: Fields, progress: Progress) -> Json:
 async def _search(session: Session, fields: Fields, progress: Progress) -> Json:
     where = session.roots_of(fields)
     request, rules = session.request(where, fields), session.rules
-    top = _top(fields)
+    top = top_of(fields)
 
     def job(site: Site, report: Progress) -> tuple[Scan, Json]:
         scan, ranking = queries.ranked(site, request, report, rules)
@@ -261,11 +262,6 @@ def _chunk_json(roots: Mapping[str, Path], found: RankedChunk) -> Json:
         "tokens": found.tokens,
         "score": found.score,
     }
-
-
-def _top(fields: Fields) -> int:
-    top = fields.get("top")
-    return top if isinstance(top, int) else params.DEFAULT_TOP
 
 
 RUNS: Mapping[Command, Run] = MappingProxyType(

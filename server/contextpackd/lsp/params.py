@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contextpackd.errors import FieldProblem
-from contextpackd.fields import Field, Shape, Takes, taken
+from contextpackd.fields import DEFAULT_TOP, Field, Shape, Takes, taken
 from contextpackd.options import Option
 
 NOTIFICATION = "contextpack/packChanged"
-
-DEFAULT_TOP = 20
 
 
 @dataclass(frozen=True, slots=True)

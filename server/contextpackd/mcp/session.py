@@ -197,6 +197,19 @@ class Session:
             )
         return found
 
+    def bundle(self, name: str) -> Kept:
+        """The bundle that is kept under a name, if its roots are this agent's still.
+
+        Raises `FieldProblem` and `RootProblem`.
+        """
+        kept = self.kept("bundle", name)
+        if kept.answer is None:
+            raise FieldProblem("bundle", f"is no bundle: {name!r} is another tool's result")
+        roots = self.roots()
+        if lost := [root for root in kept.where if root not in roots]:
+            raise FieldProblem("bundle", f"is of {_shown(lost)}, no root any more; pack again")
+        return kept
+
     def _is_full(self) -> bool:
         size = sum(len(kept.text) for kept in self._kept.values())
         return len(self._kept) > MAX_KEPT or size > MAX_KEPT_BYTES

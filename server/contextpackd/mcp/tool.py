@@ -1,6 +1,6 @@
 """What a tool is: what it takes, what it says of itself, and what it finds."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from contextpackd.fields import Field, Shape, Takes
+from contextpackd.fields import DEFAULT_TOP, Field, Shape, Takes
 from contextpackd.mcp.session import Fields, Session
 from contextpackd.queries import Answer
 from contextpackd.view import Progress
@@ -71,18 +71,10 @@ ROOTS = (
     Field("roots", Shape.NAMES, "several of them, in place of `root`"),
 )
 BUNDLE = Field("bundle", Shape.NAME, "a bundle of this connection, by the id in its note")
-TOP = Field("top", Shape.COUNT, "how many of the best (default: 20)")
+TOP = Field("top", Shape.COUNT, f"how many of the best (default: {DEFAULT_TOP})")
 
 PAGES = (
     Field("page", Shape.COUNT, "which page of a long result (default: 1)"),
     Field("pageBytes", Shape.COUNT, "most bytes of one page, for clients that cut results"),
     Field("pageOf", Shape.NAME, "the id of an earlier result, whose page this is; needs nothing else"),
 )  # fmt: skip
-
-DEFAULT_TOP = 20
-
-
-def top(fields: Mapping[str, object]) -> int:
-    """How many of the best are wanted."""
-    value = fields.get("top")
-    return value if isinstance(value, int) else DEFAULT_TOP

@@ -2,10 +2,10 @@
 
 from contextpackd import wire
 from contextpackd.explanations import explanation
-from contextpackd.fields import Takes
+from contextpackd.fields import Takes, top_of
 from contextpackd.joint import Site
 from contextpackd.mcp.session import Fields, Session
-from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool, top
+from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool
 from contextpackd.mcp.tools.documents import document
 from contextpackd.mcp.tools.pack_context import check_subject
 from contextpackd.view import Progress
@@ -18,7 +18,7 @@ async def _run(session: Session, fields: Fields, progress: Progress) -> Found:
     request = session.request(where, fields)
 
     def job(site: Site, report: Progress) -> tuple[Scan, str]:
-        found = explanation(site, request, top(fields), report)
+        found = explanation(site, request, top_of(fields), report)
         return found.scan, document(wire.explanation_json(found))
 
     return Found(await session.ask(where, job, progress), where)

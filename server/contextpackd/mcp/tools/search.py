@@ -4,10 +4,10 @@ from itertools import islice
 
 from contextpack.text import display_path, writable
 from contextpackd import queries, wire
-from contextpackd.fields import Takes
+from contextpackd.fields import Takes, top_of
 from contextpackd.joint import Site
 from contextpackd.mcp.session import Fields, Session
-from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool, top
+from contextpackd.mcp.tool import QUERY, ROOTS, TOP, Found, Tool
 from contextpackd.mcp.tools.documents import document
 from contextpackd.mcp.tools.pack_context import check_subject
 from contextpackd.view import Progress
@@ -33,7 +33,7 @@ async def _run(session: Session, fields: Fields, progress: Progress) -> Found:
                         "tokens": chunk.tokens,
                         "score": chunk.score,
                     }
-                    for chunk in islice(ranking.chunks(), top(fields))
+                    for chunk in islice(ranking.chunks(), top_of(fields))
                 ],
             }
         )

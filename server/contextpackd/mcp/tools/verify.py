@@ -44,9 +44,7 @@ def subject(session: Session, fields: Fields) -> tuple[str, Path, Kept | None]:
         raise FieldProblem("bundle", "must be given, or `text`, and not both")
     if isinstance(text, str):
         return text, session.single(fields), None
-    kept = session.kept("bundle", str(given))
-    if kept.answer is None:
-        raise FieldProblem("bundle", f"is no bundle: {given!r} is another tool's result")
+    kept = session.bundle(str(given))
     if len(kept.where) > 1:
         raise FieldProblem("bundle", "is of several roots; pack again with `root`")
     return kept.text, kept.where[0], kept

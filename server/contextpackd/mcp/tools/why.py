@@ -76,9 +76,8 @@ async def _run(session: Session, fields: Fields, progress: Progress) -> Account:
     previous = None
     asked = fields
     if isinstance(bundle := fields.get("bundle"), str):
-        kept = session.kept("bundle", bundle)
-        if kept.answer is None:
-            raise FieldProblem("bundle", f"is no bundle: {bundle!r} is another tool's result")
+        kept = session.bundle(bundle)
+        assert kept.answer is not None
         for name in ("root", "roots"):
             if name in fields:
                 raise FieldProblem(name, "is that of the bundle")
