@@ -246,7 +246,7 @@ def _keep(session: Session, found: Found, fields: Fields) -> tuple[str, Kept]:
         kept = Kept(found.text, note, found.where, fields, None)
         return session.keep(kept), kept
     asked = fields if found.fields is None else found.fields
-    bundle = Kept(answer.pack.text, note, found.where, asked, answer)
+    bundle = Kept(answer.pack.text, note, found.where, asked, answer.pack.standing)
     name = session.keep(bundle)
     if found.text == bundle.text:
         return name, bundle
@@ -263,7 +263,7 @@ def _paged(
     if number > len(found):
         raise FieldProblem("page", f"must be at most {len(found)}, got {number}")
     said = kept.note
-    if kept.answer is not None:
+    if kept.standing is not None:
         said = f"bundle {name}: {said}"
     if len(found) > 1:
         ahead = f"page {number} of {len(found)}"

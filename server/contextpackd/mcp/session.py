@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from contextpack.request import Request
+from contextpack.stable import Standing
 from contextpack.text import display_path
 from contextpackd import settings
 from contextpackd.agents import Start
@@ -15,7 +16,6 @@ from contextpackd.disk import check_root
 from contextpackd.errors import FieldProblem, RootProblem
 from contextpackd.joint import MAX_ROOTS, Site, named
 from contextpackd.options import OPTIONS, request_of
-from contextpackd.queries import Answer
 from contextpackd.roots import Roots
 from contextpackd.uris import file_of
 from contextpackd.view import Progress
@@ -51,7 +51,8 @@ class Kept:
     note: str
     where: tuple[Path, ...]
     fields: Fields
-    answer: Answer | None
+    standing: Standing | None
+    """Of a bundle, for who asks about it again: unlike the answer it keeps no index alive."""
 
 
 class Session:
@@ -175,7 +176,7 @@ class Session:
     def keep(self, kept: Kept) -> str:
         """Keep a result; what it is known by from now on: the same for the same once more."""
         asked = {name: value for name, value in kept.fields.items() if name not in PAGE_FIELDS}
-        is_bundle = kept.answer is not None
+        is_bundle = kept.standing is not None
         said = json.dumps(
             [kept.text, is_bundle, list(map(str, kept.where)), asked], sort_keys=True
         )
@@ -203,7 +204,7 @@ class Session:
         Raises `FieldProblem` and `RootProblem`.
         """
         kept = self.kept("bundle", name)
-        if kept.answer is None:
+        if kept.standing is None:
             raise FieldProblem("bundle", f"is no bundle: {name!r} is another tool's result")
         roots = self.roots()
         if lost := [root for root in kept.where if root not in roots]:

@@ -54,7 +54,7 @@ class Manifest(Model):
 async def _run(session: Session, fields: Fields, progress: Progress) -> Manifest:
     answer = await answered(session, fields, progress)
     pack, where = answer.pack, tuple(answer.roots.values())
-    bundle = session.keep(Kept(pack.text, note(answer), where, fields, answer))
+    bundle = session.keep(Kept(pack.text, note(answer), where, fields, pack.standing))
     entries = [entry for entry in wire.shown_entries(answer) if entry.outcome == "excluded"]
     is_in = {"whole", "chunks", "outline", "truncated"}
     return Manifest(

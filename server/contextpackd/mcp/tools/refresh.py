@@ -19,10 +19,10 @@ NAME = Path("the bundle")
 
 async def _run(session: Session, fields: Fields, progress: Progress) -> Found:
     given, root, kept = subject(session, fields)
-    if kept is not None and (before := kept.answer) is not None:
+    if kept is not None and (before := kept.standing) and (request := before.request):
 
         def again(site: Site, report: Progress) -> tuple[Scan, Answer]:
-            found = queries.answer(site, before.request, report, before.pack.standing)
+            found = queries.answer(site, request, report, before)
             return found.scan, found
 
         answer = await session.ask([root], again, progress)

@@ -77,15 +77,11 @@ async def _run(session: Session, fields: Fields, progress: Progress) -> Account:
     asked = fields
     if isinstance(bundle := fields.get("bundle"), str):
         kept = session.bundle(bundle)
-        assert kept.answer is not None
         for name in ("root", "roots"):
             if name in fields:
                 raise FieldProblem(name, "is that of the bundle")
-        asked, where, previous = (
-            {**kept.fields, **fields},
-            kept.where,
-            kept.answer.pack.standing,
-        )
+        asked, where = {**kept.fields, **fields}, kept.where
+        previous = kept.standing
     elif "query" not in fields:
         raise FieldProblem("query", "must be given, or `bundle`")
     else:
