@@ -40,7 +40,7 @@ MIN_ALIVE_SHARE = 0.5
 # So many files are made a segment at once: their arrays fit a cache, and memory stays bounded.
 BATCH_FILES = 2048
 
-# If more files of a segment come or go at once, what lives of its common terms is counted anew.
+# If more files of a segment die at once, what lives of its common terms is counted anew.
 MAX_COUNTED_OFF = 16
 
 
